@@ -233,6 +233,22 @@ def umap(name: str, *, fresh: bool, seed: int | None) -> Case:
     )
 
 
+def pair_layout(name: str, ours: str, peer: str) -> Case:
+    """Raw pixels to a map, neighbours and imports included, with the defaults of both."""
+    package = peer.partition(".")[0]
+    return Case(
+        name,
+        70_000,
+        fashion,
+        fit(ours, random_state=0),
+        quality.neighborhoods,
+        fit(peer) if find_spec(package) is not None else None,
+        peer_package=package,
+        peer_note="first call, import included",
+        fresh=True,
+    )
+
+
 def open_tsne(data: Data) -> Any:
     """openTSNE with its own defaults but for the number of threads."""
     from types import SimpleNamespace
@@ -437,6 +453,7 @@ CASES = [
     umap("umap-second-call", fresh=False, seed=None),
     umap("umap-seeded", fresh=True, seed=0),
     umap("umap-seeded-second-call", fresh=False, seed=0),
+    pair_layout("pacmap", "lowdim.PaCMAP", "pacmap.PaCMAP"),
     Case(
         "pca",
         70_000,

@@ -2,7 +2,7 @@
 
 Five maps of each data set by each method are judged by the measures of Huang et al., beside the
 values that they published for the method of the same name and, with `--peers`, beside the maps of
-umap-learn and openTSNE. A last part judges how UMAP keeps the shape of data whose shape is known.
+other libraries. A last part judges how UMAP keeps the shape of data whose shape is known.
 
 The data are those of the repository hyhuang00/scRNA-DR2020 on GitHub (the files of its folder
 `data`, and `mnist.npz` with the pixels `X` and the digits `y` of MNIST), in the folder `published`
@@ -120,6 +120,7 @@ DATA_SETS = {
 METHODS = {
     "UMAP": Method("lowdim.UMAP", "umap.UMAP"),
     "TSNE": Method("lowdim.TSNE", "openTSNE.TSNE", "fit"),
+    "PaCMAP": Method("lowdim.PaCMAP", "pacmap.PaCMAP"),
     "MultiscaleSNE": Method("lowdim.MultiscaleSNE"),
     "NeRV": Method("lowdim.NeRV"),
     "PCA": Method("lowdim.PCA"),
@@ -155,7 +156,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         const=sys.executable,
         default="",
         metavar="PYTHON",
-        help="measure umap-learn and openTSNE too, of this Python or of another",
+        help="measure other libraries too, of this Python or of another",
     )
     options = parser.parse_args(arguments)
     for name, choices in (("only", known), ("methods", list(METHODS))):

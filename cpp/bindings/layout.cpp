@@ -2,6 +2,7 @@
 #include "lowdim/layout.hpp"
 
 #include "checks.hpp"
+#include "lowdim/pair_layout.hpp"
 
 namespace lowdim {
 namespace {
@@ -98,6 +99,42 @@ void bind(nb::module_& m) {
         },
         "members"_array, "starts"_array, "targets"_array, "weights"_array, "y"_array, "a"_a, "b"_a,
         "mass"_array, "spread"_array, "n_threads"_a);
+    m.def(
+        "pair_epochs",
+        [](nb::list arcs, Out2<T> y, Out2<T> mean, Out2<T> square, In3<double> laws,
+           In1<double> rates, int n_threads) {
+            const auto n = int64_t(y.shape(0)), dim = int64_t(y.shape(1));
+            std::vector<VertexGroups<T>> kinds;
+            for (nb::handle kind : arcs) {
+                const auto parts = nb::cast<nb::tuple>(kind);
+                kinds.push_back(checked_groups<T>(
+                    nb::cast<In1<int32_t>>(parts[0]), nb::cast<In1<int64_t>>(parts[1]),
+                    nb::cast<In1<int32_t>>(parts[2]), nb::cast<In1<T>>(parts[3]), n, n));
+            }
+            expect(same_shape(mean, y) && same_shape(square, y),
+                   "mean and square must have the shape of y");
+            expect(has_shape(laws, rates.shape(0), kinds.size(), 3),
+                   "laws must have three numbers for each epoch and kind of arcs");
+            expect(n * dim <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
+            const Released released;
+            return pair_epochs(kinds, reinterpret_cast<const SaturatingLaw*>(laws.data()),
+                               rates.data(), int64_t(rates.shape(0)), y.data(), mean.data(),
+                               square.data(), n, int(dim), n_threads);
+        },
+        "arcs"_a, "y"_array, "mean"_array, "square"_array, "laws"_array, "rates"_array,
+        "n_threads"_a);
+    m.def(
+        "draw_others",
+        [](In2<int32_t> listed, uint32_t seed, In2<T> y, double reach, Out2<int32_t> drawn,
+           int n_threads) {
+            const auto n = int64_t(listed.shape(0));
+            expect(int64_t(y.shape(0)) == n && int64_t(drawn.shape(0)) == n,
+                   "listed, y and drawn must have one row per vertex");
+            const Released released;
+            draw_others(n, listed.data(), int64_t(listed.shape(1)), seed, y.data(), int(y.shape(1)),
+                        reach, int64_t(drawn.shape(1)), drawn.data(), n_threads);
+        },
+        "listed"_array, "seed"_a, "y"_array, "reach"_a, "drawn"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lowdim/graph.hpp"
+#include "lowdim/pair_layout.hpp"
 #include "testing.hpp"
 
 using namespace lowdim;
@@ -200,6 +201,49 @@ TEST_FLOATS(vertices_move_by_the_formulas) {
         check_layout<T>(20, 50, dim, 0, false);
         check_layout<T>(1100, 50, dim, 6, false);
     }
+}
+
+TEST_FLOATS(saturating_laws_by_the_formulas) {
+    for (int dim : {1, 2, 5})
+        for (double reach : {0.0, 5.0}) {
+            Random random(uint32_t(40 + dim));
+            const int n = 300;
+            const Csr<T> graph = random_arcs<T>(random, n, n, 9);
+            std::vector<int32_t> rank(n);
+            std::iota(rank.begin(), rank.end(), 0);
+            const OwnedVertexGroups<T> arcs =
+                group_vertices(n, graph.indptr.data(), graph.indices.data(), graph.data.data(),
+                               rank.data(), true, 3);
+            std::vector<T> y = random.reals<T>(n * dim);
+            for (T& v : y) v *= 3;
+            const SaturatingLaw law{10, -0.7, reach};
+            std::vector<double> wanted(y.size(), 0.0);
+            double loss = 0;
+            for (int i = 0; i < n; ++i)
+                for (int64_t e = graph.indptr[size_t(i)]; e < graph.indptr[size_t(i) + 1]; ++e) {
+                    const int j = graph.indices[size_t(e)];
+                    const auto gap = [&](int c) {
+                        return double(y[size_t(i * dim + c)]) - double(y[size_t(j * dim + c)]);
+                    };
+                    double d = 1;
+                    for (int c = 0; c < dim; ++c) d += gap(c) * gap(c);
+                    const double w = law.weight * double(graph.data[size_t(e)]);
+                    loss += w * d / (10 + d) / 2;
+                    const double bent = reach > 0 ? reach / std::sqrt(d) : 1;
+                    for (int c = 0; c < dim; ++c)
+                        wanted[size_t(i * dim + c)] +=
+                            bent * 20 * w / ((10 + d) * (10 + d)) * gap(c);
+                }
+            std::vector<T> one(y.size(), T(0)), three(y.size(), T(0));
+            const double found =
+                add_saturating_gradient(arcs.view(), law, y.data(), one.data(), dim, 1);
+            add_saturating_gradient(arcs.view(), law, y.data(), three.data(), dim, 3);
+            CHECK_SAME_BITS(one, three);
+            const double slack = sizeof(T) == 4 ? 1e-4 : 1e-12;
+            CHECK_CLOSE(found, loss, slack * (1 + std::abs(loss)));
+            for (size_t k = 0; k < wanted.size(); ++k)
+                CHECK_CLOSE(double(one[k]), wanted[k], slack);
+        }
 }
 
 }  // namespace

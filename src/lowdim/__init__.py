@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
+    from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
@@ -43,6 +44,15 @@ if TYPE_CHECKING:
     from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
     from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
     from lowdim.spectral.functions import spectral_embedding as spectral_embedding
+    from lowdim.spectral.graph_projections import (
+        LinearLocalTangentSpaceAlignment as LinearLocalTangentSpaceAlignment,
+    )
+    from lowdim.spectral.graph_projections import (
+        LocalityPreservingProjections as LocalityPreservingProjections,
+    )
+    from lowdim.spectral.graph_projections import (
+        NeighborhoodPreservingEmbedding as NeighborhoodPreservingEmbedding,
+    )
     from lowdim.spectral.isomap import Isomap as Isomap
     from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
         is_positive_semidefinite as is_positive_semidefinite,

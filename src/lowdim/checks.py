@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import mmap
 import numbers
 import os
 import sys
@@ -31,6 +32,20 @@ def is_sparse(X: Any) -> bool:
 def dense(X: Any) -> Array:
     """X as an array, whether it is sparse or not."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
+def as_frame(X: Any) -> Any:
+    """A Polars LazyFrame collected, AnnData's `X` as a DataFrame; all else as it is."""
+    if callable(getattr(X, "collect_schema", None)) and hasattr(X, "collect"):
+        return X.collect()
+    if not all(hasattr(X, name) for name in ("X", "obs_names", "var_names")):
+        return X
+    import pandas
+
+    matrix = X.X.to_memory() if hasattr(X.X, "to_memory") else X.X  # of a file that is open
+    if is_sparse(matrix):
+        return pandas.DataFrame.sparse.from_spmatrix(matrix, X.obs_names, X.var_names)
+    return pandas.DataFrame(np.asarray(matrix), X.obs_names, X.var_names)
 
 
 def float_dtype(dtype: Any) -> np.dtype[Any]:
@@ -116,8 +131,9 @@ def vectors(
     """
     from sklearn.utils.validation import check_array
 
+    mapped_file(X, name)
     if copy or not _is_ready(X, min_samples):
-        X = _numbers(X, name)
+        X = _numbers(as_frame(X), name)
         kind = getattr(X, "dtype", None)
         dtype = float_dtype(kind) if isinstance(kind, np.dtype) else "numeric"
         try:
@@ -148,6 +164,28 @@ def vectors(
             f"{name} contains infinity at [{row}, {column}]. Mark missing values as NaN."
         )
     return X
+
+
+def mapped_file(X: Any, name: str = "X") -> None:
+    """Raise ValueError if X is a memory map, or a part of one, beyond the end of its file.
+
+    To read there would end the process (SIGBUS).
+    """
+    array, mapped = X, None
+    while isinstance(array, np.ndarray):
+        mapped = array if isinstance(array, np.memmap) else mapped
+        array = array.base
+    if mapped is None or not isinstance(array, mmap.mmap) or not X.size:
+        return
+    steps = zip(X.shape, X.strides, strict=True)
+    last = sum((size - 1) * step for size, step in steps if step > 0) + X.itemsize
+    begin = mapped.offset - mapped.offset % mmap.ALLOCATIONGRANULARITY
+    needed = begin + X.ctypes.data + last - np.frombuffer(array, np.uint8).ctypes.data
+    if array.size() < needed:
+        raise ValueError(
+            f"{name} is a memory map of {mapped.filename or 'a file'}, which has {array.size()} "
+            f"bytes, but {needed} are needed: the file was cut short. Write it again."
+        )
 
 
 def _is_ready(X: Any, min_samples: int) -> bool:

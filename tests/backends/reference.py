@@ -784,6 +784,41 @@ def layout_epochs(
     return float(found) if loss else 0.0
 
 
+def pair_epochs(
+    arcs: list[Any], Y: Array, moments: tuple[Array, Array], *, laws: Array, rates: Array
+) -> float:
+    loss, (mean, square) = 0.0, moments
+    for epoch, rate in zip(laws, rates, strict=True):
+        gradient, loss = np.zeros(Y.shape), 0.0
+        gaps = Y[:, None].astype(np.float64) - Y[None]
+        d = 1 + (gaps**2).sum(axis=2)
+        for kind, (constant, weight, reach) in zip(arcs, epoch, strict=True):
+            pairs = weight * kind.toarray()
+            loss += (pairs * d / (constant + d)).sum() / 2
+            force = 2 * pairs * constant / (constant + d) ** 2
+            force *= reach / np.sqrt(d) if reach > 0 else 1
+            gradient += (force[:, :, None] * gaps).sum(axis=1)
+        mean[...] = 0.9 * mean + 0.1 * gradient
+        square[...] = 0.999 * square + 0.001 * gradient**2
+        Y -= rate * mean / (np.sqrt(square) + 1e-7)
+    return float(loss)
+
+
+def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
+    n, count = drawn.shape
+    for i in range(n):
+        own = _hashed(np.array([(i * 0x9E3779B1 + seed) % 2**32], np.uint32))[0]
+        for k in range(count):
+            for t in range(100):
+                number = (int(own) + (100 * k + t) * 0x85EBCA77) % 2**32
+                h = int(_hashed(np.array([number], np.uint32))[0])
+                j = h * n >> 32
+                near = np.linalg.norm(Y[i].astype(float) - Y[j].astype(float)) <= reach
+                if j != i and j not in drawn[i, :k] and j not in listed[i] and near:
+                    drawn[i, k] = j
+                    break
+
+
 def layout_radii(arcs: Any, Y: Array, curve: tuple[float, float]) -> tuple[Array, Array]:
     a, b = curve
     s = _squares(Y, Y)

@@ -879,6 +879,45 @@ def test_targets_are_drawn_evenly(reference):
     assert len(set(together.tolist())) == 1
 
 
+@pytest.mark.parametrize(("n", "dim"), [(1, 2), (2, 2), (3, 1), (30, 4), (700, 2)])
+def test_pair_epochs(reference, dtype, n, dim):
+    """Three kinds of pairs, of which one has no weight at first, and one a reach."""
+    kinds = [
+        reference.symmetrize(random_graph(n, dtype, density=0.5 if n < 5 else density), "union")
+        for density in (0.02, 0.01, 0.03)
+    ]
+    rank = np.random.default_rng(3).permutation(n).astype(np.int32)
+    laws = np.array(
+        [[[10, 2, 0], [1e4, 0, 0], [1, -1, 0]], [[10, 1, 5], [1e4, 300, 0], [1, -1, 0]]]
+    )
+    results = []
+    for engine, n_jobs in ((backend(), 1), (backend(), 3), (reference, 1)):
+        with lowdim.compute(n_jobs=n_jobs):
+            arcs = [engine.layout_arcs(kind, rank) for kind in kinds]
+            at, moments = 3 * points(n, dim, dtype), np.full((2, n, dim), 0.1, dtype)
+            rates = np.array([0.3, 0.4])
+            loss = engine.pair_epochs(arcs, at, (moments[0], moments[1]), laws=laws, rates=rates)
+        results.append([np.asarray(loss), at, moments])
+    assert same_bits(results[0], results[1])
+    close(results[0], results[2], 5e-5 if dtype == "float32" else 1e-9)
+
+
+@pytest.mark.parametrize("reach", [np.inf, 1.0])
+def test_draw_others(reference, dtype, reach):
+    on_device("draw_others")
+    Y = points(60, 2, dtype)
+    listed = np.random.default_rng(0).integers(-1, 60, size=(60, 5)).astype(np.int32)
+    results = []
+    for engine, n_jobs in ((backend(), 1), (backend(), 3), (reference, 1)):
+        with lowdim.compute(n_jobs=n_jobs):
+            drawn = np.full((60, 8), -1, np.int32)
+            engine.draw_others(listed, drawn, seed=4_000_000_000, Y=Y, reach=reach)
+            results.append(drawn)
+    assert same_bits(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    assert (results[0] >= 0).all() or reach == 1.0
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 700])
 def test_layout_radii(reference, dtype, n):
     graph = reference.symmetrize(random_graph(n, dtype, density=0.5 if n < 5 else 0.03), "union")

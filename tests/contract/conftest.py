@@ -32,10 +32,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MaximumVarianceUnfolding": {"n_neighbors": 8},
     "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
     "DiffusionMap": {"n_neighbors": 8},
+    "LocalityPreservingProjections": {"n_neighbors": 8},
+    "NeighborhoodPreservingEmbedding": {"n_neighbors": 8},
+    "LinearLocalTangentSpaceAlignment": {"n_neighbors": 8, "tangent_dimension": 2},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
+    "PaCMAP": {"max_iter": 250},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
     "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
     "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
@@ -45,13 +49,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 # at after its first steps.
 FIRST_STEPS: dict[str, dict[str, Any]] = {
     name: {"max_iter": 10}
-    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV")
+    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV", "PaCMAP")
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
 # rounding, except where the method's docstring says otherwise.
 ROUNDING = 1e-8
-CLOSENESS = {"MDS": 0.1, "LocallyLinearEmbedding": 0.05}
+CLOSENESS = {"LocallyLinearEmbedding": 0.05}
 
 # How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
 # new point beside a training point as one more neighbour of it.
@@ -65,6 +69,7 @@ NEARBY = {
     "TSNE": 0.05,
     "WeightedTSNE": 0.05,
     "UMAP": 0.05,
+    "PaCMAP": 0.1,
     "MultiscaleSNE": 0.1,
     "NeRV": 0.05,
 }

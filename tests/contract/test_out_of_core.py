@@ -231,9 +231,21 @@ def test_a_model_of_rows_without_a_file_says_so_after_loading(tmp_path, limit):
 def test_a_damaged_reference_in_a_model_is_refused(change, mapped, tmp_path, limit):
     model = lowdim.Isomap(n_landmarks=50, random_state=0).fit(mapped)
     model.source_ = {**model.source_, **change}
-    model.save(tmp_path / "model.lowdim")
-    with pytest.raises(ValueError, match="source_"):
-        lowdim.load(tmp_path / "model.lowdim")
+    with pytest.raises(ValueError, match=r"was not written: .*source_"):
+        model.save(tmp_path / "model.lowdim")
+
+
+def test_a_file_that_has_changed_since_the_fit_is_noticed(mapped, tmp_path, limit):
+    model = lowdim.Isomap(n_landmarks=50, random_state=0).fit(mapped)
+    before = model.transform(NEW)
+    np.save(tmp_path / "rows.npy", X)  # written again, with the same content
+    np.testing.assert_array_equal(model.transform(NEW), before)
+    np.save(tmp_path / "rows.npy", X[::-1] + 1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"rows\.npy, whose content has changed since"):
+            model.transform(NEW)
+    np.save(tmp_path / "rows.npy", X)
+    np.testing.assert_array_equal(model.transform(NEW), before)
 
 
 def test_the_inverse_of_a_model_without_rows_names_objects(mapped, limit):

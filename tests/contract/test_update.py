@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,13 +17,15 @@ from sklearn.neighbors import KNeighborsClassifier
 import lowdim
 from helpers import differences, with_threads
 from lowdim.catalog import CATALOG
-from lowdim.estimator.updating import width
+from lowdim.estimator.updating import Growth, drift_score, width
 
 EXAMPLES = {
     "PCA": {"n_components": 2},
     "Isomap": {"n_neighbors": 8, "n_landmarks": 40, "random_state": 0},
     "LaplacianEigenmaps": {"n_neighbors": 8},
     "UMAP": {"n_neighbors": 8, "n_epochs": 60},
+    "MultiscaleSNE": {},
+    "NeRV": {"perplexity": 8},
     **{
         name: {"perplexity": 8, "max_iter": 300, "random_state": 0}
         for name in ("SNE", "SymmetricSNE", "TSNE")
@@ -89,7 +92,7 @@ def test_the_state_is_that_of_a_fit(method, rolls, grown):
     assert np.isfinite(model.embedding_).all()
     assert model.drift_.shape == (240,)
     assert 0 <= model.drift_score_ < 1
-    further = {"drift_", "drift_score_", "_fitted_rotation"}
+    further = {"drift_", "drift_score_", "_fitted_rotation", "_fitted_first_map"}
     assert set(vars(model)) - further == set(vars(fitted))
     for name, value in vars(fitted).items():
         if isinstance(value, np.ndarray) and name != "history_":
@@ -373,6 +376,29 @@ def test_a_new_kind_of_objects_asks_for_a_fresh_fit(name):
         model.update(X[y == 2])
     assert model.drift_score_ > 1
     assert len(model.embedding_) == (y < 3).sum()
+
+
+def test_a_new_kind_that_comes_slowly_asks_for_a_fresh_fit():
+    X, y = lowdim.data.clusters(300, random_state=0)
+    model = make("UMAP", n_epochs=20).fit(X[y < 2])
+    scores = [0.0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for row in X[y == 2][:40]:
+            model.update(row[None])
+            scores.append(model.drift_score_)
+    assert max(scores[:8]) < 1  # the new ones have old neighbours
+    assert scores[-1] > 1
+    assert "Fit again to all objects" in str(caught[-1].message)
+    assert model._fitted_first_map.shape == ((y < 2).sum(), 2)
+
+
+def test_a_map_that_moves_slowly_asks_for_a_fresh_fit():
+    old = np.random.default_rng(0).normal(size=(50, 2))
+    steps = [old + step * np.array([0.01, 0]) * width(old) for step in range(9)]
+    each = [drift_score(a, b, Growth(refined=True)) for a, b in pairwise(steps)]
+    assert max(each) < 0.3
+    assert drift_score(steps[0], steps[-1], Growth(refined=True)) == pytest.approx(8 * 0.01 / 0.05)
 
 
 def test_several_updates_in_a_row(rolls):

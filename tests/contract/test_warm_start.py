@@ -25,6 +25,7 @@ LONGER = {
     "MDS": ({"eps": 0, "init": "random", "n_init": 2, "random_state": 0}, 5, 9),
     "Sammon": ({"tol": 0, "method": "majorize"}, 5, 9),
     "MaximumVarianceUnfolding": ({"n_neighbors": 8, "solver": "factorized"}, 3, 6),
+    "PaCMAP": ({}, 10, 15),
     "INDSCAL": ({"tol": 0}, 5, 9),
     "NeighborhoodComponentsAnalysis": ({}, 3, 6),
     "LargeMarginNearestNeighbor": ({}, 10, 15),  # all impostors are searched every 5 iterations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial import distance
-from scipy.stats import rankdata, spearmanr, wasserstein_distance
+from scipy.stats import entropy, rankdata, spearmanr, wasserstein_distance
 
 import lowdim
 from lowdim.distances.matrices import distance_matrix
@@ -264,3 +264,70 @@ def test_a_metric_that_writes_into_its_arguments_does_not_change_the_users_data(
     before = X.copy()
     resolve_metric(careless, None, X)[0].block(*[resolve_metric(careless, None, X)[1]] * 2)
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0, 1e4])
+def test_nan_euclidean_loses_no_digits(dtype, offset):
+    random = np.random.default_rng(0)
+    X = (random.normal(size=(80, 6)) + offset).astype(dtype)
+    X[20:40] = X[:20] + dtype(1e-3)  # near rows
+    X[40:60] = X[:20]  # equal ones, up to what is missing
+    X[random.random(X.shape) < 0.15] = np.nan
+    X[:, 0] = offset
+    differences = X[:, None].astype(np.float64) - X
+    shares = 6 / (~np.isnan(differences)).sum(axis=2)
+    expected = np.sqrt(np.nansum(differences**2, axis=2) * shares)
+    np.testing.assert_allclose(block("nan_euclidean", X), expected, rtol=1e-9, atol=0)
+    graph = lowdim.neighbors(X, 5, metric="nan_euclidean")
+    np.fill_diagonal(expected, np.inf)
+    np.testing.assert_allclose(graph.distances, np.sort(expected)[:, :5].astype(dtype), rtol=1e-6)
+
+
+UMAP_NAMES = {
+    "linf": ("chebyshev", {}, {}),
+    "linfty": ("chebyshev", {}, {}),
+    "linfinity": ("chebyshev", {}, {}),
+    "taxicab": ("cityblock", {}, {}),
+    "wminkowski": ("minkowski", {"w": np.arange(1, 7), "p": 3}, {"w": np.arange(1, 7), "p": 3}),
+    "weighted_minkowski": ("minkowski", {"w": np.arange(1, 7)}, {"w": np.arange(1, 7), "p": 2}),
+    "standardised_euclidean": ("seuclidean", {"sigma": np.arange(1, 7)}, {"V": np.arange(1, 7)}),
+    "seuclidean": ("seuclidean", {"v": np.arange(1, 7)}, {"V": np.arange(1, 7)}),
+    "mahalanobis": ("mahalanobis", {"vinv": np.diag(range(1, 7))}, {"VI": np.diag(range(1, 7))}),
+}
+
+
+@pytest.mark.parametrize("name", UMAP_NAMES)
+def test_names_of_umap_learn(name):
+    scipy_name, params, theirs = UMAP_NAMES[name]
+    expected = distance.cdist(REALS, REALS, scipy_name, **theirs)
+    np.testing.assert_allclose(block(name, REALS, params), expected, atol=1e-12)
+    umap = lowdim.UMAP(metric=name, metric_kwds=params, n_neighbors=5, n_epochs=5)
+    assert umap.fit(REALS).embedding_.shape == (20, 2)
+
+
+def test_the_symmetric_divergence_of_kullback_and_leibler():
+    p = (COUNTS + 1e-11) / (COUNTS + 1e-11).sum(axis=1, keepdims=True)
+    expected = [[(entropy(x, y) + entropy(y, x)) / 2 for y in p] for x in p]
+    np.testing.assert_allclose(block("symmetric_kl", COUNTS), expected, atol=1e-12)
+
+
+def test_hellinger_of_the_softmax():
+    p = np.exp(REALS) / np.exp(REALS).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(block("softmax_hellinger", REALS), block("hellinger", p), atol=1e-12)
+
+
+def test_the_likelihood_of_counts():
+    """Values of umap-learn 0.5.12, whose beta functions are approximations."""
+    X = np.array([[5, 3, 0, 9], [1, 8, 2, 4], [0, 6, 6, 1], [5, 3, 0, 9]])
+    expected = [
+        [0, 0.7644, 1.242, 0],
+        [0.7644, 0, 0.5769, 0.7644],
+        [1.242, 0.5769, 0, 1.242],
+        [0, 0.7644, 1.242, 0],
+    ]
+    D = block("ll_dirichlet", X)
+    np.testing.assert_allclose(D, expected, rtol=0.01)
+    assert D[0, 3] == 0
+    with pytest.raises(ValueError, match="'ll_dirichlet' gives NaN"):
+        lowdim.neighbors(np.vstack([X, np.zeros(4)]), 2, metric="ll_dirichlet")

@@ -591,3 +591,14 @@ def test_a_number_of_a_wrong_type_is_either_error(kind):
     X = np.random.RandomState(0).standard_normal((20, 3))
     with pytest.raises(kind, match="n_components must be an integer"):
         UMAP(n_components=1.5).fit(X)
+
+
+def test_a_table_with_missing_values_of_several_components():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 5)) + 50 * np.repeat(np.arange(4), 30)[:, None]
+    X[random.random(X.shape) < 0.1] = np.nan
+    X[:, 0] = np.repeat(np.arange(4), 30)
+    Y = UMAP(n_neighbors=5, n_epochs=10, metric="gower").fit_transform(X)
+    assert np.isfinite(Y).all()
+    with pytest.raises(ValueError, match="init='pca' needs vectors without missing values"):
+        UMAP(n_neighbors=5, n_epochs=10, metric="gower", init="pca").fit(X)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
+import lowdim
 from helpers import with_threads
 from lowdim import neighbors
 from lowdim.distances.metrics import resolve_metric
@@ -108,3 +111,20 @@ def test_candidates_of_data_without_structure_come_from_an_exact_search(monkeypa
     assert one[0][0, 0] == 70
     monkeypatch.setattr(indexes, "LARGEST_NUMBER", 20)
     assert build_index(prepared, metric, 10, 0.95, 0) is None  # too many candidates are needed
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_tree_is_searched_without_threads_of_scipy(monkeypatch, new):
+    """They go on after a KeyboardInterrupt, in memory that is freed, and end the process."""
+
+    def start(self):
+        raise AssertionError("a thread of Python was started")
+
+    X = rows(3000, 3)
+    expected = neighbors(X, 5, n_jobs=1)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    if new:
+        found = lowdim.NeighborsTransformer(n_neighbors=5, n_jobs=2).fit(X).transform(X[::2])
+        np.testing.assert_array_equal(found.indices.reshape(-1, 6)[:, 1:], expected.indices[::2])
+    else:
+        np.testing.assert_array_equal(neighbors(X, 5, n_jobs=2).indices, expected.indices)

@@ -435,3 +435,20 @@ def test_rows_of_a_file_that_begin_at_an_odd_byte_are_aligned(dtype, tmp_path):
     assert not rows.flags.aligned
     assert checks.vectors(rows).flags.aligned
     assert as_blocks(rows).read(slice(10, 20)).flags.aligned
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda X: X, lambda X: X[::-1, 1:]])
+def test_a_map_of_a_file_that_was_cut_short_is_refused(form, tmp_path):
+    """To read it would end the process by SIGBUS."""
+    np.save(tmp_path / "rows.npy", np.ones((4000, 20)))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    os.truncate(tmp_path / "rows.npy", 300_000)
+    for use in (
+        lowdim.PCA().fit,
+        lowdim.neighbors,
+        lowdim.UMAP(metric="gower").fit,
+        lambda X: lowdim.quality.trustworthiness(X, X[:, :2]),
+    ):
+        with pytest.raises(ValueError, match=r"300000 bytes, but \d+ are needed.*cut short"):
+            use(form(mapped))
+    assert lowdim.PCA().fit(mapped[:1000]).embedding_.shape == (1000, 20)

@@ -72,3 +72,14 @@ def test_many_neighbours_are_refused_before_the_search():
     transformer.fit(X)
     with lowdim.compute(memory="1MB"), pytest.raises(MemoryError, match="n_neighbors"):
         transformer.transform(X)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "ball_tree", "kd_tree", "brute"])
+def test_the_algorithms_of_scikit_learn(X, algorithm):
+    params = {"n_neighbors": 6, "algorithm": algorithm, "leaf_size": 20}
+    ours, theirs = (
+        kind(**params).fit_transform(X) for kind in (NeighborsTransformer, KNeighborsTransformer)
+    )
+    np.testing.assert_allclose(ours.toarray(), theirs.toarray(), atol=1e-7)
+    with pytest.raises(ValueError, match="algorithm"):
+        NeighborsTransformer(algorithm="tree").fit(X)

@@ -16,7 +16,8 @@ import pytest
 import lowdim
 from lowdim import plot, report, tables
 from lowdim.runtime import atomic
-from lowdim.runtime.atomic import WouldOverwrite, defer_interrupts, replace_file
+from lowdim.runtime.atomic import WouldOverwrite, replace_file
+from lowdim.runtime.interrupts import defer_interrupts
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 
@@ -180,7 +181,6 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 Y = np.random.RandomState(0).uniform(size=(50_000, 2))
 graph = lowdim.neighbors(Y[:20_000], k=3)
 model = lowdim.PCA(n_components=2).fit(Y)
-model.training_ = Y
 path = sys.argv[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 save = {"graph": lambda: graph.save(path), "model": lambda: model.save(path)}

@@ -116,6 +116,13 @@ def test_kernel_parameters_reach_the_kernel():
     np.testing.assert_allclose(model.affinity_matrix_, (2 * X @ X.T + 0.5) ** 2)
 
 
+@pytest.mark.parametrize("method", [SpectralClustering, lowdim.LaplacianEigenmaps])
+def test_a_kernel_of_dissimilarities_is_refused(method):
+    """They were read as vectors, whatever their signs and diagonal."""
+    with pytest.raises(ValueError, match=r"metric='precomputed' .*affinity='rbf' is a kernel"):
+        method(affinity="rbf", metric="precomputed").fit(np.eye(20))
+
+
 def test_n_components_counts_the_trivial_eigenvector_as_scikit_learn_does():
     X, _ = make_blobs(120, centers=4, cluster_std=1.5, random_state=1)
     for k in (2, 3, 4):

@@ -270,6 +270,17 @@ def test_an_empty_column_is_left_out_of_typed_tables(ending, tmp_path):
     assert told(table, "left out, because no row has a value: 'b'")
 
 
+@pytest.mark.parametrize("missing", ["error", "drop", "mean", "keep"])
+def test_an_empty_column_without_a_name_is_left_out(missing, tmp_path):
+    X = np.array([[1.0, np.nan, 2.0], [3.0, np.nan, 4.0], [5.0, np.nan, 7.0]])
+    np.save(tmp_path / "t.npy", X)
+    table = tables.read(tmp_path / "t.npy", missing=missing)
+    np.testing.assert_array_equal(table.X, X[:, [0, 2]])
+    assert told(table, "left out, because no row has a value: 'x1'")
+    again = tables.read(tmp_path / "t.npy", recipe=table.recipe)
+    np.testing.assert_array_equal(again.X, X[:, [0, 2]])
+
+
 # --- True and False ------------------------------------------------------------------------------
 
 
@@ -304,6 +315,41 @@ def test_true_and_false_are_1_and_0_in_every_format(ending, tmp_path):
 def test_true_and_false_among_other_words_are_text(tmp_path):
     table = tables.read(save(tmp_path, "a,b\n1,TRUE\n2,false\n3,maybe\n4,TRUE\n"))
     assert table.labels["b"].tolist() == ["TRUE", "false", "maybe", "TRUE"]
+
+
+# --- dates ---------------------------------------------------------------------------------------
+
+
+DAYS = ["2024-02-29", None, "2024-03-02", "2024-02-28"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx", "parquet", "feather"])
+@pytest.mark.parametrize("typed", [True, False])
+def test_dates_are_labels_in_every_format(ending, typed, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    days = pandas.to_datetime(DAYS).date if typed and ending not in ("csv", "jsonl") else DAYS
+    days = [None if pandas.isna(day) else day for day in days]
+    path = tmp_path / f"t.{ending}"
+    write_table(path, {"a": [1.5, 2.5, 4.0, 1.0], "day": days})
+    table = tables.read(path)
+    assert table.columns == ["a"]
+    assert table.labels["day"].dtype.kind == "M"
+    np.testing.assert_array_equal(
+        table.labels["day"], np.array([day or "NaT" for day in DAYS], dtype="datetime64[ms]")
+    )
+    assert told(table, "dates are carried through as labels: 'day'")
+    written = tables.write(tmp_path / "map.csv", table.X, labels=table.labels)
+    assert written.read_text().splitlines()[1:3] == ["2024-02-29,1.5", ",2.5"]
+
+
+def test_moments_are_compared_in_universal_time(tmp_path):
+    rows = ["1,2024-02-29T12:30:00Z", "2,2024-02-29 13:30+02:00", "3,2024-02-29T00:00:01"]
+    table = tables.read(save(tmp_path, "\n".join(["a,at", *rows])))
+    seconds = table.labels["at"].astype("datetime64[s]").astype(str).tolist()
+    assert seconds == ["2024-02-29T12:30:00", "2024-02-29T11:30:00", "2024-02-29T00:00:01"]
+    assert tables.read(save(tmp_path, "\n".join(["a,at", *rows])), id="at").ids[2] == seconds[2]
+    with pytest.raises(tables.DataError, match="features: column 'at' holds dates"):
+        tables.read(save(tmp_path, "\n".join(["a,at", *rows])), features=["a", "at"])
 
 
 # --- the same again -------------------------------------------------------------------------------

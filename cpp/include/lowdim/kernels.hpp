@@ -144,6 +144,22 @@ struct LayoutStep {
     const T* gradient_over_mass;
 };
 
+// The loss weight d / (constant + d) of an arc between points at squared distance s, d = 1 + s: an
+// attraction that saturates at the distance of the constant, or a repulsion if the weight is
+// negative. A positive reach multiplies its force by reach / sqrt(d).
+struct SaturatingLaw {
+    double constant, weight, reach;
+};
+
+// A well-mixed function of a number (Wellons's hash "lowbias32").
+inline uint32_t hashed(uint32_t h) {
+    h ^= h >> 16;
+    h *= 0x7feb352du;
+    h ^= h >> 15;
+    h *= 0x846ca68bu;
+    return h ^ (h >> 16);
+}
+
 // --- products ------------------------------------------------------------------------------
 
 // What becomes of a product A x: scale A x + shift x - before. A step of a three-term recurrence
@@ -271,6 +287,12 @@ struct Kernels {
     // distance.
     void (*umap_radii)(const VertexGroups<T>&, const UmapCurve&, const T* at, int dim,
                        int64_t begin, int64_t end, T* mass, T* spread);
+
+    // Adds the gradient of a saturating law at the vertices of the groups [begin, end); returns
+    // their loss, that of an arc and its opposite being the same pair's. scratch: 3 dim kGroupSize
+    // entries.
+    double (*saturating_gradient)(const VertexGroups<T>&, const SaturatingLaw&, const T* at,
+                                  T* gradient, int dim, int64_t begin, int64_t end, T* scratch);
 
     // divergence: a row of neighbours' probabilities p = exp(-cost) against those of the map, q the
     // mean over the scales h of q_h = exp(-precision_h s) / z_h, at squared distances s; precisions

@@ -24,19 +24,11 @@ from lowdim.cli.resources import device_option
 if TYPE_CHECKING:
     from lowdim.catalog import Method
     from lowdim.cli.fitting import Fitted
-    from lowdim.quality import Assessment
+    from lowdim.quality import Comparison
     from lowdim.report import Run
     from lowdim.tables import Table
 
 _FILE = click.Path(path_type=Path)
-_SHOWN = (
-    "trustworthiness",
-    "continuity",
-    "neighborhood_preservation",
-    "rnx_auc",
-    "spearman",
-    "stress_1",
-)
 
 
 @click.command(cls=MethodCommand)
@@ -65,7 +57,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
     """
     from lowdim.cli.embed import check_color
     from lowdim.report import Run
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, options = split(values)
@@ -86,9 +78,7 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
             console.say(f"{one.name}: failed: {failures[one.name]}")
     if not fits:
         raise Refused(f"none of the methods made a map: {'; '.join(failures.values())}")
-    assessments, unassessed = _assess(fits, options, table, values["color_by"])
-    for name, reason in unassessed.items():
-        console.say(f"{name}: not assessed: {reason}")
+    comparison = _assess(fits, options, table, values["color_by"])
     runs = [
         Run(
             one.name,
@@ -96,12 +86,12 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
             fitted.parameters,
             fitted.embedding,
             fitted.seconds,
-            assessments.get(one.name),
+            comparison.assessments.get(one.name),
         )
         for one, fitted in fits.items()
     ]
     with defer_interrupts():
-        console.show(_table(runs))
+        console.show(str(comparison))
         outputs = _write(runs, table, values, context.meta["lowdim.command"], console)
         console.record(
             runs=[
@@ -114,11 +104,11 @@ def compare(context: click.Context, /, file: Path, method: Any, **values: Any) -
                 for run in runs
             ],
             failures=failures,
-            unassessed=unassessed,
+            unassessed=comparison.failures,
             outputs=outputs,
         )
         console.finish()
-    if failures or unassessed:
+    if failures or comparison.failures:
         raise Stop(PARTLY)
 
 
@@ -139,7 +129,7 @@ def _fit(method: Method, options: dict[str, Any], table: Table, console: Console
 
 def _assess(
     fits: dict[Method, Fitted], options: dict[str, Any], table: Table, color_by: str | None
-) -> tuple[dict[str, Assessment], dict[str, str]]:
+) -> Comparison:
     """Assess all maps by the metric that was asked for; a failure concerns one map only."""
     from lowdim import quality
     from lowdim.cli.embed import label_to_assess
@@ -147,7 +137,7 @@ def _assess(
     metric = options.get("metric") or table.metric or "euclidean"
     further = options.get("metric_params") or options.get("metric_kwds")
     try:
-        comparison = quality.compare(
+        return quality.compare(
             table.X,
             {one.name: fitted.estimator for one, fitted in fits.items()},
             labels=label_to_assess(table, color_by),
@@ -157,40 +147,13 @@ def _assess(
         )
     except (TypeError, ValueError, MemoryError) as error:  # the data as a whole
         reason = " ".join(str(error).split())
-        return {}, {one.name: reason for one in fits}
-    return comparison.assessments, comparison.failures
-
-
-def _table(runs: list[Run]) -> str:
-    """One line a method, the best of each column marked."""
-    from lowdim.quality import find_measure
-
-    shown = [find_measure(name) for name in _SHOWN]
-    width = max(len(run.name) for run in runs)
-    heads = [f"{measure.label:>{max(len(measure.label), 8)}} " for measure in shown]
-    lines = ["  ".join([" " * width, " seconds", *heads]).rstrip()]
-    for run in runs:
-        cells = [f"{run.name:<{width}}", f"{run.seconds:8.2f}"]
-        for measure, head in zip(shown, heads, strict=True):
-            value = _value(run, measure.name)
-            known = [v for v in (_value(one, measure.name) for one in runs) if v == v]
-            best = (max if measure.better == "higher" else min)(known, default=None)
-            text = "-" if value != value else f"{value:.3f}"
-            cells.append(f"{text:>{len(head) - 1}}{'*' if value == best else ' '}")
-        lines.append("  ".join(cells).rstrip())
-    low = ", ".join(measure.label for measure in shown if measure.better == "lower")
-    return "\n".join([*lines, "", f"* best of the column; lower is better for {low}."])
+        return quality.Comparison({}, {one.name: reason for one in fits})
 
 
 def _put_first(columns: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     """The columns, the one of that name first."""
     first = {name: columns[name]} if name is not None and name in columns else {}
     return {**first, **columns}
-
-
-def _value(run: Run, name: str) -> float:
-    """A measure of a map, NaN if it is not known."""
-    return float("nan") if run.assessment is None else float(getattr(run.assessment, name))
 
 
 def _suspects(table: Table, by: str | None) -> Any:

@@ -40,7 +40,7 @@ def decode(
     from lowdim import tables
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator = lowdim.load(model)
@@ -57,8 +57,7 @@ def decode(
         rows = np.column_stack([vectors.objects, vectors.weights])
         columns = [f"{part}{i}" for part in ("object", "weight") for i in range(k)]
     else:
-        remembered = getattr(estimator, "preparation_", None)
-        recipe = tables.Recipe(numeric=None) if remembered is None else tables.Recipe(**remembered)
+        recipe = tables.Recipe.of_model(estimator) or tables.Recipe(None)
         rows = recipe.undone(vectors)
         known = getattr(estimator, "feature_names_in_", None)
         named = recipe.names or (known.tolist() if known is not None else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from lowdim.cli.files import (
     read_arguments,
     read_table,
     stem_of,
+    write_rows,
 )
 from lowdim.cli.names import MethodName, alias
 from lowdim.cli.parameters import MethodCommand, split
@@ -77,7 +79,7 @@ def embed(
     """
     from lowdim.cli.errors import INTERRUPTED, Stop
     from lowdim.cli.fitting import estimate, fit, labels_for, objects_for, parameters_for
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     values, options = split(values)
     console = Console(quiet, as_json)
@@ -133,7 +135,8 @@ def shown_labels(table: Table, by: str | None) -> Any:
 
 def label_to_assess(table: Table, by: str | None) -> Any:
     """The label by which maps are assessed: the one that is named, or the first."""
-    values = shown_labels(table, by if by in table.labels else None)
+    labels = {name: values for name, values in table.labels.items() if values.dtype.kind != "M"}
+    values = labels.get(by or "", next(iter(labels.values()), None))
     if values is None or values.dtype != object:
         return values
     return ["missing" if v is None else v for v in values.tolist()]
@@ -232,27 +235,17 @@ class Outputs:
         return [str(path) for path in written]
 
     def _write_table(self, fitted: Fitted, table: Table, console: Console) -> list[Path]:
-        from lowdim import tables
-
-        same = len(fitted.embedding) == table.n_rows
-        about: dict[str, Any] = {
-            "names": fitted.names,
-            "ids": table.ids if same else None,
-            "id_name": table.id_name,
-            "labels": table.labels if same else {},
-        }
-        if self._stdout:
-            import tempfile
-
-            with tempfile.TemporaryDirectory() as folder:
-                path = tables.write(Path(folder) / "map.csv", fitted.embedding, **about)
-                if not console.as_json:
-                    click.echo(path.read_text(encoding="utf-8").rstrip("\n"))
-            return []
         assert self.table is not None
-        tables.write(self.table, fitted.embedding, force=self.force, **about)
-        console.say(f"map      {self.table}")
-        return [self.table]
+        if not self._stdout:
+            write_rows(self.table, fitted.embedding, fitted.names, table, self.force)
+            console.say(f"map      {self.table}")
+            return [self.table]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "map.csv"
+            write_rows(path, fitted.embedding, fitted.names, table, self.force)
+            if not console.as_json:
+                click.echo(path.read_text(encoding="utf-8").rstrip("\n"))
+        return []
 
     def _draw(self, fitted: Fitted, table: Table) -> Any:
         from lowdim import plot

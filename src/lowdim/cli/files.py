@@ -13,6 +13,8 @@ import click
 from lowdim.cli.console import Console
 from lowdim.cli.parameters import option_words
 from lowdim.cli.types import Names, Size
+from lowdim.estimator import docstrings
+from lowdim.tables import read
 from lowdim.tables.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -21,66 +23,48 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
-_OPTIONS = (
-    click.option(
-        "--as",
-        "kind",
-        type=click.Choice(["auto", "vectors", "distances", "edges"]),
-        default="auto",
-        help="What the file holds: vectors, a square table of distances, or edges (one object, "
-        "another, their distance). By default guessed from the content.",
-    ),
-    click.option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="What the file is, whatever its name; for pipes, guessed from the first bytes.",
-    ),
-    click.option("--id", "id", metavar="COLUMN", help="Column that names the objects."),
-    click.option(
-        "--label", "labels", type=Names(), multiple=True, help="Columns to carry through as labels."
-    ),
-    click.option(
-        "--features", type=Names(), multiple=True, help="Columns to use, such as 'pixel*'."
-    ),
-    click.option("--drop", type=Names(), multiple=True, help="Columns to leave out."),
-    click.option(
-        "--categorical",
-        type=click.Choice(["label", "ignore", "onehot", "gower"]),
-        default="label",
-        show_default=True,
-        help="Columns of text: carry through, ignore, use as columns of zeros and ones, or use by "
-        "Gower's distance.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "drop", "mean", "keep"]),
-        default="error",
-        show_default=True,
-        help="Missing values: refuse, drop their rows, fill with the column's mean, or keep for a "
-        "metric that accepts them.",
-    ),
-    click.option("--na", multiple=True, metavar="TEXT", help="A text that means a missing value."),
-    click.option(
-        "--standardize", is_flag=True, help="Bring every column to mean 0 and standard deviation 1."
-    ),
-    click.option(
-        "--key", metavar="NAME", help="Which array of an NPZ, HDF5, AnnData or Matlab file."
-    ),
-    click.option("--delimiter", metavar="CHAR", help="Of a text file; guessed by default."),
-    click.option("--encoding", metavar="NAME", help="Of a text file; UTF-8 by default."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Of a text file."),
-    click.option("--header/--no-header", default=None, help="Whether line 1 names the columns."),
-    click.option(
-        "--image-size", type=Size(), metavar="WxH", help="Size that the images of a folder get."
-    ),
-    click.option("--in-color", "color", is_flag=True, help="Read images in colour, not in grey."),
-)
+_FLAGS = {"kind": "--as", "labels": "--label", "color": "--in-color"}
+_SEVERAL = ("labels", "features", "drop", "na")
+_TYPES: dict[str, Any] = {
+    "format": click.Choice(FORMATS),
+    "labels": Names(),
+    "features": Names(),
+    "drop": Names(),
+    "image_size": Size(),
+}
+
+
+def _input_option(name: str, default: Any) -> Callable[[Command], Command]:
+    """The option for an argument of `lowdim.tables.read`."""
+    entry = docstrings.parameters(read)[name]
+    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if name == "header":
+        flag = "--header/--no-header"
+    choices = click.Choice(entry.choices) if entry.choices else None
+    return click.option(
+        flag,
+        name,
+        type=_TYPES.get(name, choices),
+        multiple=name in _SEVERAL,
+        default=default,
+        show_default=isinstance(default, str),
+        is_flag=default is False or name == "header",
+        help=entry.text,
+    )
+
+
+INPUTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(read).parameters.items()
+    if name not in ("path", "recipe")
+}
+"""The arguments of `lowdim.tables.read` that are options, with their defaults."""
 
 
 def input_options(command: Command) -> Command:
     """Add the options of reading a file to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for name, default in reversed(INPUTS.items()):
+        command = _input_option(name, default)(command)
     return command
 
 
@@ -110,10 +94,7 @@ def stem_of(file: Path) -> str:
 
 def read_arguments(values: dict[str, Any]) -> dict[str, Any]:
     """Take the arguments of `lowdim.tables.read` out of the values of a command."""
-    from lowdim.tables import read
-
-    known = inspect.signature(read).parameters
-    arguments = {name: values.pop(name) for name in known if name in values}
+    arguments = {name: values.pop(name) for name in INPUTS}
     for key in ("labels", "features", "drop"):
         arguments[key] = [name for names in arguments[key] for name in names]
     if arguments["delimiter"] in ("\\t", "tab"):
@@ -127,17 +108,11 @@ def input_words(context: click.Context) -> list[str]:
     for option in context.command.params:
         name = option.name or ""
         explicit = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if name not in _INPUTS or not explicit or not isinstance(option, click.Option):
-            continue
-        value = context.params[name]
-        for one in value if option.multiple else [value]:
-            words += option_words(option, one)
+        if name in INPUTS and explicit and isinstance(option, click.Option):
+            value = context.params[name]
+            for one in value if option.multiple else [value]:
+                words += option_words(option, one)
     return words
-
-
-_INPUTS = {
-    parameter.name for parameter in getattr(input_options(lambda: None), "__click_params__", ())
-}
 
 
 def read_table(
@@ -175,8 +150,10 @@ def check_outputs(
 
 
 def write_rows(path: Path, rows: Any, names: list[str], table: Table, force: bool) -> None:
-    """Write a row for each object of a table, with its ids and labels."""
+    """Write a row for each object, with ids and labels if they are the objects of the table."""
     from lowdim import tables
 
-    about: Any = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
+    about: dict[str, Any] = {}
+    if len(rows) == table.n_rows:
+        about = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
     tables.write(path, rows, names=names, force=force, **about)

@@ -41,10 +41,9 @@ def model_and_objects(
     estimator = lowdim.load(model)
     output = output or Path(f"{stem_of(file)}-{alias(type(estimator).__name__)}.csv")
     check_outputs(force, table=output)
-    remembered = getattr(estimator, "preparation_", None)
-    recipe = None if remembered is None else tables.Recipe(**remembered)
     if arguments["kind"] == "auto":
         arguments["kind"] = "vectors"  # distances to the objects of the model are not symmetric
+    recipe = tables.Recipe.of_model(estimator)
     return estimator, read_table(file, arguments, console, recipe), output
 
 
@@ -68,7 +67,7 @@ def transform(
     them, or by an estimator's `save` in Python.
     """
     from lowdim.cli.errors import refuse_errors
-    from lowdim.runtime.atomic import defer_interrupts
+    from lowdim.runtime.interrupts import defer_interrupts
 
     console = Console(quiet, as_json)
     estimator, table, output = model_and_objects(model, file, output, force, console, values)

@@ -49,7 +49,8 @@ def update(
     from lowdim.cli.errors import refuse_errors
     from lowdim.estimator import persist
     from lowdim.estimator.updating import width
-    from lowdim.runtime.atomic import check_writable, defer_interrupts
+    from lowdim.runtime.atomic import check_writable
+    from lowdim.runtime.interrupts import defer_interrupts
 
     console = Console(quiet, as_json)
     if grown is not None:

@@ -29,6 +29,8 @@ from lowdim.checks import Array
 
 Formula = Callable[..., Array]
 
+CANCELLED = 1e-3  # squares below this share of the sizes that they are a difference of are inexact
+PAIRS_AT_ONCE = 1 << 14  # pairs of rows whose differences are in memory at once
 UNIT_LENGTH_UP_TO = 1e-3  # deviation of the squared length of a row that metric="dot" accepts
 
 
@@ -76,6 +78,65 @@ def hellinger(A: Array, B: Array) -> Array:
     return fill_undefined_rows(distances, is_zero(A), is_zero(B), 1)
 
 
+def softmax_hellinger(A: Array, B: Array) -> Array:
+    """Hellinger's distance of the softmax of the rows."""
+    return hellinger(softmax(A), softmax(B))
+
+
+def softmax(rows: Array) -> Array:
+    """The exponentials of each row, divided by their sum."""
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def symmetric_kl(A: Array, B: Array, z: float = 1e-11) -> Array:
+    """The mean of both Kullback-Leibler divergences of rows as distributions, plus z each."""
+    known = (np.where(rows < 0, np.nan, rows).astype(np.float64) + z for rows in (A, B))
+    p, q = (_divide_rows(rows, rows.sum(axis=1)) for rows in known)
+    return _sum_over_columns(
+        lambda x, y: 0.5 * (x[0] - y[0]) * (x[1] - y[1]), (p, np.log(p)), (q, np.log(q))
+    )
+
+
+def ll_dirichlet(A: Array, B: Array) -> Array:
+    """The distance of rows of counts by the likelihood of each under the counts of the other.
+
+    The likelihood is that of a Dirichlet-multinomial distribution, relative to that under the
+    counts themselves, per count; the distance is the square root of the sum of both logarithms.
+    umap-learn computes the same with approximate beta functions.
+    """
+    from scipy.special import betaln
+
+    def log_beta(x: tuple[Array, ...], y: tuple[Array, ...]) -> Array:
+        both = (x[0] > 0) & (y[0] > 0)
+        return np.where(both, betaln(np.where(both, x[0], 1), np.where(both, y[0], 1)), 0)
+
+    a, b = (np.where(rows < 0, np.nan, rows).astype(np.float64) for rows in (A, B))
+    own = [
+        sum((log_beta((c,), (c,)) for c in rows.T), start=np.zeros(len(rows))) for rows in (a, b)
+    ]
+    sizes = a.sum(axis=1)[:, None], b.sum(axis=1)[None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):  # rows of zeros have no distance
+        ratio = _sum_over_columns(log_beta, (a,), (b,)) - betaln(*sizes)
+        first = (ratio - (own[0][:, None] - betaln(sizes[0], sizes[0]))) / sizes[0]
+        second = (ratio - (own[1][None, :] - betaln(sizes[1], sizes[1]))) / sizes[1]
+        return np.asarray(np.sqrt(np.maximum(first + second, 0)))
+
+
+def _sum_over_columns(
+    term: Callable[..., Array], first: tuple[Array, ...], second: tuple[Array, ...]
+) -> Array:
+    """Sums over columns of a term of the entries of two rows, for all pairs of rows.
+
+    `first` and `second` hold arrays of rows; the term gets a column of each, as a column vector
+    and as a row vector.
+    """
+    total = np.zeros((len(first[0]), len(second[0])))
+    for c in range(first[0].shape[1]):
+        total += term([rows[:, c, None] for rows in first], [rows[None, :, c] for rows in second])
+    return total
+
+
 def jensenshannon(A: Array, B: Array, **params: Any) -> Array:
     with np.errstate(invalid="ignore"):
         distances = scipy_formula("jensenshannon")(A, B, **params)
@@ -103,6 +164,26 @@ def poincare(A: Array, B: Array) -> Array:
     inside = [1 - np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in (A, B)]
     squares = scipy_formula("sqeuclidean")(A, B)
     return np.asarray(np.arccosh(1 + 2 * squares / (inside[0][:, None] * inside[1])))
+
+
+def nan_euclidean(A: Array, B: Array) -> Array:
+    """The Euclidean distance over the columns present in both rows, times sqrt(d / their number).
+
+    Squares are differences of inner products, which lose digits if the rows are near each other.
+    Those of such pairs are computed again from the rows.
+    """
+    known = [~np.isnan(rows) for rows in (A, B)]
+    center = np.where(known[1], B, 0).sum(axis=0) / np.maximum(known[1].sum(axis=0), 1)
+    a, b = (np.where(mask, rows - center, 0) for mask, rows in zip(known, (A, B), strict=True))
+    sizes = (a * a) @ known[1].T + known[0] @ (b * b).T
+    squares = sizes - 2 * a @ b.T
+    i, j = np.nonzero(squares < CANCELLED * sizes)
+    for begin in range(0, len(i), PAIRS_AT_ONCE):
+        part = slice(begin, begin + PAIRS_AT_ONCE)
+        differences = A[i[part]].astype(np.float64) - B[j[part]]
+        squares[i[part], j[part]] = np.nansum(differences**2, axis=1)
+    with np.errstate(invalid="ignore"):  # 0 / 0, if no column is present in both
+        return np.asarray(np.sqrt(squares * A.shape[1] / (known[0] @ known[1].T.astype(float))))
 
 
 def boolean_formula(name: str) -> Formula:
@@ -178,10 +259,14 @@ FORMULAS: dict[str, Formula] = {
     "spearmanr": spearmanr,
     "true_angular": true_angular,
     "hellinger": hellinger,
+    "softmax_hellinger": softmax_hellinger,
+    "symmetric_kl": symmetric_kl,
+    "ll_dirichlet": ll_dirichlet,
     "jensenshannon": jensenshannon,
     "wasserstein_1d": wasserstein_1d,
     "braycurtis": braycurtis,
     "poincare": poincare,
+    "nan_euclidean": nan_euclidean,
     "bit_hamming": bit_formula("hamming"),
     "bit_jaccard": bit_formula("jaccard"),
     **{name: boolean_formula(name) for name in BOOLEAN},

@@ -159,19 +159,26 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
             f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
             f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
         )
-    diagonal = np.abs(np.diagonal(D))
-    if diagonal.max() > slack:
-        i = int(np.argmax(diagonal > slack))
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is {D[i, i]:g}. If these are similarities, convert them first."
-        )
+    check_diagonal(D, name, slack)
     if low < -slack:
         i, j = np.argwhere(-slack > D)[0]
         raise ValueError(
             f"{name}: dissimilarities must not be negative, [{i}, {j}] is {D[i, j]:g}."
         )
     return np.asarray(D)
+
+
+def check_diagonal(D: Any, name: str = "X", slack: float = 0.0) -> None:
+    """Raise ValueError if the diagonal of an array or sparse matrix is not zero."""
+    diagonal = np.asarray(D.diagonal())
+    wrong = ~(np.abs(diagonal) <= slack)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(
+            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
+            f"[{i}, {i}] is {'NaN' if np.isnan(diagonal[i]) else f'{diagonal[i]:g}'}. If these are "
+            "similarities, convert them first."
+        )
 
 
 def _first_gap(D: Array, slack: float) -> tuple[int, int]:

@@ -22,7 +22,15 @@ from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.messages import argument
 
-ALIASES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev"}
+ALIASES = {
+    "l2": "euclidean",
+    **dict.fromkeys(("l1", "manhattan", "taxicab"), "cityblock"),
+    **dict.fromkeys(("infinity", "linf", "linfty", "linfinity"), "chebyshev"),
+    **dict.fromkeys(("wminkowski", "weighted_minkowski"), "minkowski"),
+    "standardised_euclidean": "seuclidean",
+}
+PARAMETERS = {"seuclidean": {"v": "V", "sigma": "V"}, "mahalanobis": {"v": "V", "vinv": "VI"}}
+"""Names that umap-learn has for parameters of metrics; its sigma is a variance."""
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
 ROUNDING = (
     1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
@@ -195,6 +203,8 @@ def canonical_metric(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str
         if metric in FORMULAS
         else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
     )
+    renamed = PARAMETERS.get(name, {})
+    params = {renamed.get(key, key): value for key, value in params.items()}
     if name == "minkowski" and "w" not in params:
         p = checks.real(params.get("p", 2), "p", 0, open_low=True)
         special = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p)
@@ -246,7 +256,7 @@ def _learned_metric(estimator: Any) -> Metric:
 
 def metric_function(name: str, params: dict[str, Any]) -> Callable[[Any, Any], Array]:
     """The `block` of a metric by name."""
-    if name == "nan_euclidean":
+    if name == "nan_euclidean" and params:  # such as `squared`
         from sklearn.metrics import nan_euclidean_distances
 
         return partial(nan_euclidean_distances, **params)

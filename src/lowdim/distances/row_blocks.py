@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from lowdim.runtime.scheduling import blocks
 from lowdim.runtime.tasks import HERE, NewGroup, Tasks, tasks
 
 Result = TypeVar("Result")
+Files = list[tuple[str, int, int]]
 
 BUDGET_SHARE = 64  # the memory of a computation, in units of the size of a block
 LARGEST_BLOCK = 64 * 1024**2  # bytes; larger ones are not read faster
@@ -198,19 +200,43 @@ class RowBlocks:
     def scan(self) -> Scan:
         """Read all rows once: checks that they are finite, finds the largest and a digest."""
         if self._scanned is None:
-            self._scanned = _join_scans(self, self.map(_scan_block))
+            files = self._files()
+            self._scanned = _join_scans(self, files, self.map(_scan_block))
         return self._scanned
 
     def fingerprint(self) -> str:
         """The digest of the rows, as that of an array with the same content."""
         return self.scan().digest
 
+    def check_unchanged(self, digest: str) -> None:
+        """Raise ValueError unless the rows have this digest.
+
+        They are read for it if their files were written since they have been read last.
+        """
+        if self._scanned is not None and self._scanned.files != self._files():
+            self._scanned = None
+        if self.fingerprint() != digest:
+            raise ValueError(
+                f"The model was fitted to {self.description}, whose content has changed since: "
+                "`transform` compares new objects with its rows. Put the former file back, or fit "
+                "again."
+            )
+
+    def _files(self) -> Files:
+        """Name, size and time of the last change of each file that holds rows."""
+        reference = self.reference()
+        if reference is None:
+            return []
+        path = Path(reference["path"])
+        files = [path] if path.is_file() else sorted(path.rglob("*"))
+        return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+
 
 class Scan:
-    """The digest and the largest magnitude of all rows."""
+    """The digest and the largest magnitude of all rows, and the files as they were then."""
 
-    def __init__(self, digest: str, largest: float) -> None:
-        self.digest, self.largest = digest, largest
+    def __init__(self, digest: str, largest: float, files: Files) -> None:
+        self.digest, self.largest, self.files = digest, largest, files
 
 
 def _apply_to_block(
@@ -236,7 +262,9 @@ def _scan_block(rows: Array, first: int) -> tuple[float, bytes, Array, bytes]:
     return largest, octets[:head].tobytes(), digests, octets[head + whole :].tobytes()
 
 
-def _join_scans(source: RowBlocks, parts: Iterator[tuple[float, bytes, Array, bytes]]) -> Scan:
+def _join_scans(
+    source: RowBlocks, files: Files, parts: Iterator[tuple[float, bytes, Array, bytes]]
+) -> Scan:
     """The scan of all rows from those of the blocks."""
     total = hashlib.blake2b(digest_header(source), digest_size=8)
     largest, open_chunk = 0.0, b""
@@ -249,7 +277,7 @@ def _join_scans(source: RowBlocks, parts: Iterator[tuple[float, bytes, Array, by
         open_chunk += tail
     if open_chunk:
         total.update(_digest_of(open_chunk))
-    return Scan(total.hexdigest(), largest)
+    return Scan(total.hexdigest(), largest, files)
 
 
 def _digest_of(octets: bytes) -> bytes:

@@ -91,6 +91,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         "decoder_": decoder_rule,
         "drift_": Numbers("*", least=0, missing=True),
         "drift_score_": number(0),
+        "_fitted_first_map": Numbers("* c", finite=False),
         "preparation_": document,  # how the command line made X from a table
         "_fitted_exponent": number(),
     }
@@ -103,6 +104,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     decoder_: dict[str, Any]
     drift_: Array
     drift_score_: float
+    _fitted_first_map: Array  # of an update: the map of the fit
     _fitted_in_unit: Self
     _fitted_exponent: int
     _cached_training: MeasuredObjects | BlockedObjects
@@ -474,6 +476,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     @property
     def _training(self) -> Any:
         """The training objects under their metric; computed again after loading or unpickling."""
+        if hasattr(self, "source_") and hasattr(self, "_cached_training"):
+            self._cached_training.rows.check_unchanged(self.source_["fingerprint"])
         if not hasattr(self, "_cached_training"):
             metric, params = self._metric_choice()
             if hasattr(self, "source_"):

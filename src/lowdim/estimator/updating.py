@@ -21,6 +21,7 @@ from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator.units import take_over
 from lowdim.messages import argument
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.block_sources import load_all
 from lowdim.objects.objects import is_precomputed
 from lowdim.runtime.callbacks import show_progress, verbosity
@@ -29,6 +30,7 @@ from lowdim.runtime.scheduling import use_threads
 
 LARGEST_DRIFT = 0.05  # median displacement, in widths of the map, at which a fresh fit is due
 LARGEST_NOVELTY = 0.25  # share of new objects unlike the old ones at which it is due
+NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
 ESTIMATED = {"seuclidean": "V", "mahalanobis": "VI", "gower": "", "geodesic": ""}
 """Metrics with parameters that are estimated from the training objects, and their names."""
 
@@ -38,15 +40,18 @@ class Growth(NamedTuple):
 
     Attributes
     ----------
-    novelty : float
-        From 0, they are like the old ones, to 1, they are not, so that a fit would have seen other
-        structure; 0 if the map is that of a fit.
+    graph : NeighborGraph or None
+        That of all objects, the new ones after the old ones, if a fit to them might give another
+        map; see `novelty`.
     refined : bool
-        Whether the map was refined from the old one, so that a fit might give another one.
+        Whether the map was refined from the old one, so that the old objects may have moved.
+    unlike : float
+        The novelty of the new objects where it does not follow from the graph.
     """
 
-    novelty: float
-    refined: bool
+    graph: NeighborGraph | None = None
+    refined: bool = False
+    unlike: float = 0.0
 
 
 class growing:
@@ -76,6 +81,7 @@ def update(estimator: Any, X: Any) -> None:
             f"{name}.update: there is no map, because {argument('transform_mode', 'graph')}."
         )
     old = estimator.embedding_
+    first = getattr(estimator, "_fitted_first_map", old)  # that of the fit
     label = name if verbosity(getattr(estimator, "verbose", 0)) else ""
     with use_threads(estimator._n_jobs), show_progress(label):
         new = estimator._new_objects(load_all(X))
@@ -91,7 +97,8 @@ def update(estimator: Any, X: Any) -> None:
         grown = _in_unit_of(estimator, model)
     vars(grown).pop("decoder_", None)  # of the old map
     grown.drift_ = np.linalg.norm(grown.embedding_[: len(old)] - old, axis=1)
-    grown.drift_score_ = drift_score(old, grown.drift_, growth)
+    grown._fitted_first_map = first
+    grown.drift_score_ = max(drift_score(old, grown.embedding_, growth) for old in (old, first))
     vars(estimator).clear()
     vars(estimator).update(vars(grown))
     if estimator.drift_score_ > 1:
@@ -143,7 +150,7 @@ def width(Y: Array) -> float:
     return float(np.ptp(known, axis=0).max(initial=0.0)) if len(known) else 0.0
 
 
-def drift_score(old: Array, drift: Array, growth: Growth) -> float:
+def drift_score(old: Array, Y: Array, growth: Growth) -> float:
     """How urgent a fresh fit is; it is due above 1.
 
     The larger of two numbers: the novelty of the new objects in units of 25 %; and, if the map was
@@ -152,11 +159,35 @@ def drift_score(old: Array, drift: Array, growth: Growth) -> float:
     Parameters
     ----------
     old : array of shape (n_old, dim)
-        The map before.
-    drift : array of shape (n_old,)
-        Displacement of each old object; NaN if it has no coordinates.
+        The map before the update, or that of the fit; NaN if an object has no coordinates.
+    Y : array of shape (n, dim)
+        The map after it, of the old objects and, after them, the new ones.
     growth : Growth
     """
+    drift = np.linalg.norm(Y[: len(old)] - old, axis=1)
     moved, size = drift[np.isfinite(drift)], width(old)
     share = float(np.median(moved)) / size if growth.refined and len(moved) and size > 0 else 0.0
-    return max(share / LARGEST_DRIFT, growth.novelty / LARGEST_NOVELTY)
+    new = growth.unlike if growth.graph is None else novelty(growth.graph, len(old))
+    return max(share / LARGEST_DRIFT, new / LARGEST_NOVELTY)
+
+
+def novelty(graph: NeighborGraph, n_old: int) -> float:
+    """The share of new objects whose ten nearest are all new too, beyond what chance explains.
+
+    0 if the new objects are mixed with the old ones, 1 if they have no old neighbours.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+        Of all objects, the new ones after the old ones.
+    n_old : int
+    """
+    k = graph.n_neighbors
+    arcs = (graph if k is None else graph.take(min(k, NOVELTY_NEIGHBORS))).csr()
+    counts = np.diff(arcs.indptr)[n_old:]
+    first = arcs.indptr[n_old]
+    among = np.concatenate([[0], np.cumsum(arcs.indices[first:] < n_old)])
+    alone = among[arcs.indptr[n_old + 1 :] - first] == among[arcs.indptr[n_old:-1] - first]
+    chance = (graph.n_objects - n_old - 1) / (graph.n_objects - 1)
+    expected = float((chance**counts).mean())
+    return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0

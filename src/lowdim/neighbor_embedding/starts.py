@@ -91,7 +91,7 @@ def spread_start(
         The kernel 1 / (1 + a d^2b).
     random : RandomState
     rows : array, CSR matrix or RowBlocks, default=None
-        The objects as vectors, if they are vectors.
+        The objects as vectors, if they are vectors without missing values.
     """
     shape = (graph.shape[0], dim)
     if not isinstance(init, str):
@@ -102,7 +102,8 @@ def spread_start(
         start = random.uniform(-1, 1, shape)
     elif rows is None:
         raise ValueError(
-            f"{argument('init', 'pca')} needs vectors; use 'spectral' for dissimilarities."
+            f"{argument('init', 'pca')} needs vectors without missing values; use 'spectral' for "
+            "other data."
         )
     else:
         start = principal_scores(rows, dim)

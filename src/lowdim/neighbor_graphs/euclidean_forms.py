@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim.backends.protocol import Index
 from lowdim.checks import Array, is_sparse
+from lowdim.distances.formulas import softmax
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.metrics import Metric
 
@@ -64,6 +65,7 @@ FORMS = {
     "spearmanr": Form(lambda rows: _units(_deviations(_ranks(rows))), lambda d: d**2 / 2),
     "true_angular": Form(_units, lambda d: 2 / np.pi * np.arcsin(np.minimum(d / 2, 1))),
     "hellinger": Form(lambda rows: _units(_roots(rows)), lambda d: d / np.sqrt(2)),
+    "softmax_hellinger": Form(lambda rows: np.sqrt(softmax(rows)), lambda d: d / np.sqrt(2)),
 }
 
 

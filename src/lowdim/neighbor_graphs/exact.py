@@ -29,11 +29,11 @@ from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.euclidean_forms import map_rows, metric_distances
 from lowdim.neighbor_graphs.graph import NearestOutside
 from lowdim.neighbor_graphs.lists import ascending_entries
-from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
 
 TREE_DIMENSIONS = 8  # largest number of dimensions in which a k-d tree is faster than all pairs
 TREE_OBJECTS = 256  # with fewer objects a k-d tree is not faster
+TREE_ROWS = 1024  # rows that a thread searches in a k-d tree at once
 TREE_METRICS = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}  # and their p
 BATCH_ROWS = 128  # rows of a block of distances to all objects
 NO_NUMBER = np.iinfo(np.int32).max  # marks a neighbour that has not been found
@@ -179,18 +179,22 @@ def _tree_neighbors(
     from scipy.spatial import cKDTree
 
     asked = points if queries is None else queries
-    p = TREE_METRICS[metric.name]
     tree: Any = cKDTree(points)
-    found_d, found_i = tree.query(
-        asked, np.arange(1, k + 1 + (queries is None)), p=p, workers=current().threads
-    )
-    if queries is None:  # move the object itself to the end, where it is cut off
-        own = found_i == np.arange(len(points))[:, None]
-        found_d = np.where(own, np.inf, found_d)
-    indices, distances = _first(found_i, found_d, k)
-    distances = distances.astype(points.dtype)
+    ranks, p = np.arange(1, k + 1 + (queries is None)), TREE_METRICS[metric.name]
+    indices = np.empty((len(asked), k), dtype=np.int32)
+    distances = np.empty((len(asked), k), dtype=points.dtype)
+
+    # SciPy's own threads (workers=) go on after a KeyboardInterrupt, in memory that is freed.
+    def search(part: slice) -> None:
+        near_d, near_i = tree.query(asked[part], ranks, p=p)
+        if queries is None:  # move the object itself to the end, where it is cut off
+            own = near_i == np.arange(part.start, part.stop)[:, None]
+            near_d = np.where(own, np.inf, near_d)
+        indices[part], distances[part] = _first(near_i, near_d, k)
+
+    run(search, blocks(len(asked), TREE_ROWS), counts=True)
     distances_in_range(distances)
-    return indices.astype(np.int32), distances
+    return indices, distances
 
 
 def _block_neighbors(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, float_dtype
+from lowdim.checks import Array, as_frame, float_dtype, mapped_file
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
 from lowdim.objects.dask_rows import DaskRows, is_dask
@@ -34,6 +34,8 @@ def open_source(X: Any) -> Any:
     Data in files that are small for the memory of the computation are read, and a small memory map
     is returned as it is. Whatever is not a source of rows is returned as it is.
     """
+    X = as_frame(X)
+    mapped_file(X)
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
         return X
@@ -59,6 +61,7 @@ def load_all(X: Any) -> Any:
 
     A memory map is returned as it is.
     """
+    mapped_file(X)
     if isinstance(X, np.memmap):
         return X
     source = as_blocks(X)
@@ -137,11 +140,7 @@ def reopen_source(reference: dict[str, Any]) -> RowBlocks:
             "new objects with its rows: put the file back."
         )
     source = _open_reference(kind, path, reference)
-    if source.fingerprint() != reference["fingerprint"]:
-        raise ValueError(
-            f"The model was fitted to {path}, whose content has changed since: `transform` "
-            "compares new objects with its rows. Put the former file back, or fit again."
-        )
+    source.check_unchanged(reference["fingerprint"])
     return source
 
 

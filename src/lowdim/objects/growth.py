@@ -22,7 +22,6 @@ from lowdim.runtime.scheduling import blocks, run
 from lowdim.runtime.stacking import stack_rows
 
 BLOCK_ROWS = 4096  # lists that are merged at once
-NOVELTY_NEIGHBORS = 10  # nearest neighbours by which a new object is compared with the old ones
 
 Pairs = tuple[Array, Array, Array]
 """Object, neighbour and distance of each arc."""
@@ -69,28 +68,6 @@ def join_graph(
         parts["indices"] = np.concatenate([old[0], nearest])
         parts["distances"] = np.concatenate([old[1], distances])
     return replace(graph, fingerprint=objects.fingerprint(), **parts)
-
-
-def novelty(graph: NeighborGraph, n_old: int) -> float:
-    """The share of new objects whose ten nearest are all new too, beyond what chance explains.
-
-    0 if the new objects are mixed with the old ones, 1 if they have no old neighbours.
-
-    Parameters
-    ----------
-    graph : NeighborGraph
-        Of all objects, the new ones after the old ones.
-    n_old : int
-    """
-    k = graph.n_neighbors
-    arcs = (graph if k is None else graph.take(min(k, NOVELTY_NEIGHBORS))).csr()
-    counts = np.diff(arcs.indptr)[n_old:]
-    first = arcs.indptr[n_old]
-    among = np.concatenate([[0], np.cumsum(arcs.indices[first:] < n_old)])
-    alone = among[arcs.indptr[n_old + 1 :] - first] == among[arcs.indptr[n_old:-1] - first]
-    chance = (graph.n_objects - n_old - 1) / (graph.n_objects - 1)
-    expected = float((chance**counts).mean())
-    return max(0.0, (float(alone.mean()) - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
 def _search_neighbors(

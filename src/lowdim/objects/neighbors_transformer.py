@@ -17,6 +17,7 @@ from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import use_threads
 
+ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 ARC_BYTES = 14  # of a neighbour at the peak, beside its distances: indices and copies of them
 
 
@@ -42,6 +43,10 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Exponent of metric="minkowski".
     method : {"auto", "exact", "approximate"}, default="auto"
         See `lowdim.neighbors`.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        As in scikit-learn; all but "auto" set `method` to "exact".
+    leaf_size : int, default=30
+        Not used; as in scikit-learn.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it.
 
@@ -82,6 +87,8 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         metric_params: dict[str, Any] | None = None,
         p: float = 2,
         method: str = "auto",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
         n_jobs: int | None = None,
     ) -> None:
         self.mode = mode
@@ -90,6 +97,8 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.metric_params = metric_params
         self.p = p
         self.method = method
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -107,7 +116,9 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """
         checks.choice(self.mode, "mode", ("distance", "connectivity"))
         checks.choice(self.method, "method", METHODS)
+        checks.choice(self.algorithm, "algorithm", ALGORITHMS)
         checks.integer(self.n_neighbors, "n_neighbors", 1)
+        X = checks.as_frame(X)
         rows = checks.vectors(X, sparse=True)
         validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True)
         self.X_fit_, self.n_samples_fit_ = rows, rows.shape[0]
@@ -126,6 +137,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         CSR matrix of shape (n, n_samples_fit)
         """
         check_is_fitted(self)
+        X = checks.as_frame(X)
         rows = checks.vectors(X, sparse=True)
         validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True, reset=False)
         if not hasattr(self, "_cached_objects"):  # after unpickling
@@ -133,7 +145,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         objects = self._cached_objects
         with use_threads(self.n_jobs):
             self._claim(rows.shape[0])
-            search = objects.search(self._count(objects.n), self.method)
+            search = objects.search(self._count(objects.n), self._search_method)
             return self._matrix(*search(objects.metric.prepare(X)))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -149,9 +161,13 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             own = np.arange(n, dtype=np.int32)[:, None]
             if k == 0:
                 return self._matrix(own, np.zeros((n, 1)))
-            graph = self._cached_objects.neighbor_graph(k, method=self.method)
+            graph = self._cached_objects.neighbor_graph(k, method=self._search_method)
         distances = np.hstack([np.zeros((n, 1), graph.distances.dtype), graph.distances])
         return self._matrix(np.hstack([own, graph.indices]), distances)
+
+    @property
+    def _search_method(self) -> str:
+        return self.method if self.algorithm == "auto" else "exact"
 
     def _objects(self) -> MeasuredObjects:
         """The training objects under the metric."""

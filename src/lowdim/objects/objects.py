@@ -78,6 +78,10 @@ class Objects:
         """Whether the objects are complete rows of numbers, which have principal components."""
         return False
 
+    def is_table_without_gaps(self) -> bool:
+        """Whether the objects are rows of numbers of which none is missing."""
+        return self.has_table
+
     def identical(self) -> bool:
         """Whether all objects are known to be the same."""
         return False
@@ -157,6 +161,10 @@ class MeasuredObjects(Objects):
     def has_vectors(self) -> bool:
         numbers = self.has_table and self.rows.dtype.kind == "f"
         return bool(numbers and self.metric.name not in NAN_AWARE)
+
+    def is_table_without_gaps(self) -> bool:
+        gaps = self.metric.name in NAN_AWARE and not checks.all_finite(self.rows)
+        return self.has_table and not gaps
 
     def identical(self) -> bool:
         return self.has_table and all_identical(self.rows)

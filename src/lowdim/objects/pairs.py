@@ -11,7 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.native.dense import dot
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.matrices import check_defined, check_dissimilarities
+from lowdim.distances.matrices import check_defined, check_diagonal, check_dissimilarities
 from lowdim.distances.metrics import Metric
 from lowdim.messages import argument
 from lowdim.runtime.elementary import power
@@ -118,13 +118,8 @@ def sparse_pairs(S: Any, name: str = "X") -> Pairs:
         raise ValueError(f"{name}: array must be 2-dimensional and square, got shape {S.shape}.")
     rows, columns = (side.astype(np.int32) for side in S.coords)
     _not_negative(rows, columns, S.data, name)
+    check_diagonal(S, name)
     own = rows == columns
-    if (S.data[own] != 0).any():
-        i = int(rows[own][S.data[own] != 0][0])
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is {S.data[own][S.data[own] != 0][0]:g}."
-        )
     first, second = np.minimum(rows, columns)[~own], np.maximum(rows, columns)[~own]
     values = S.data[~own]
     key = first.astype(np.int64) * S.shape[0] + second
@@ -187,13 +182,7 @@ def check_known(D: Any, name: str = "X") -> Array:
     missing = np.isnan(D)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not missing.any():
         return check_dissimilarities(D, name)
-    own = np.diagonal(missing)
-    if own.any():
-        i = int(own.argmax())
-        raise ValueError(
-            f"{name}: the diagonal must be zero (an object's dissimilarity to itself), but "
-            f"[{i}, {i}] is NaN."
-        )
+    check_diagonal(D, name)
     apart = missing != missing.T
     if apart.any():
         i, j = np.argwhere(apart & missing)[0]

@@ -12,15 +12,11 @@ import os
 import platform
 import re
 import secrets
-import signal
 import stat
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from lowdim.messages import argument
 
@@ -214,40 +210,3 @@ def _alive(pid: int) -> bool:
     except (PermissionError, OverflowError):
         pass
     return True
-
-
-@contextmanager
-def defer_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C until the block ends; then it acts as it would have.
-
-    Only the main thread receives Ctrl-C, so the context does nothing in other threads.
-
-    Examples
-    --------
-    >>> import signal
-    >>> done = []
-    >>> try:
-    ...     with defer_interrupts():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         done.append("written")
-    ... except KeyboardInterrupt:
-    ...     print(done)
-    ['written']
-    """
-    before = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or before is None:  # a handler that Python did not set cannot be restored
-        yield
-        return
-    pressed: list[Any] = []
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-
-    signal.signal(signal.SIGINT, remember)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lowdim import checks
 from lowdim.checks import integer
 from lowdim.messages import argument as spell
-from lowdim.runtime.atomic import defer_interrupts
+from lowdim.runtime.interrupts import AtomicContext, defer_interrupts, watch_interrupts
 
 if TYPE_CHECKING:
     from lowdim.backends.protocol import Backend
@@ -108,31 +107,52 @@ def current() -> Context:
     return _context.get() or _from_environment()
 
 
-@contextmanager
-def override(**fields: Any) -> Iterator[Context]:
-    """Replace fields of the current context inside the block."""
-    context = current()
-    if any(getattr(context, name) is not value for name, value in fields.items()):
-        context = replace(context, **fields)
-    token = _context.set(context)
-    try:
-        yield context
-    finally:
-        _context.reset(token)
+class override(AtomicContext[Context]):
+    """Replace fields of the current context inside the block, which gets the new context."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def _enter(self) -> Context:
+        context = current()
+        if any(getattr(context, name) is not value for name, value in self._fields.items()):
+            context = replace(context, **self._fields)
+        self._token = _context.set(context)
+        return context
+
+    def _exit(self) -> None:
+        _context.reset(self._token)
 
 
-@contextmanager
-def keep_uploads() -> Iterator[None]:
-    """Keep arrays on the device, once copied there, until the outermost such context ends."""
-    if current().uploads is not None:
-        yield
-        return
-    kept: dict[Any, Any] = {}
-    try:
-        with override(uploads=kept):
-            yield
-    finally:
-        kept.clear()  # its entries refer to it
+class keep_uploads(AtomicContext[None]):
+    """Keep arrays on the device, once copied there, until the outermost such block ends."""
+
+    def _enter(self) -> None:
+        self._own: dict[Any, Any] = {}
+        outer = current().uploads
+        self._override = override(uploads=self._own if outer is None else outer)
+        self._override.__enter__()
+
+    def _exit(self) -> None:
+        self._own.clear()  # its entries refer to it
+        self._override.__exit__()
+
+
+class all_of(AtomicContext[Context]):
+    """Several contexts, which are entered and left together; Ctrl-C leaves all of them."""
+
+    def __init__(self, *contexts: AbstractContextManager[Any]) -> None:
+        self._contexts = (watch_interrupts(), *contexts)
+
+    def _enter(self) -> Context:
+        with ExitStack() as stack:
+            for context in self._contexts:
+                stack.enter_context(context)
+            self._stack = stack.pop_all()
+        return current()
+
+    def _exit(self) -> None:
+        self._stack.close()
 
 
 def _seed_of_none() -> int | None:
@@ -144,7 +164,6 @@ def _seed_of_none() -> int | None:
 checks.seed_none_by(_seed_of_none)
 
 
-@contextmanager
 def compute(
     device: str | None = None,
     *,
@@ -152,7 +171,7 @@ def compute(
     memory: int | str | None = None,
     scratch: str | os.PathLike[str] | None = None,
     scheduler: str | None = None,
-) -> Iterator[Context]:
+) -> AbstractContextManager[Context]:
     """Choose the device, the threads, the memory and the cluster for all calls in a block of code.
 
     Parameters
@@ -182,10 +201,10 @@ def compute(
         `distributed.Client` in scope, if there is one, for Dask arrays and large files. Needs
         Dask: ``pip install 'lowdim[dask]'``.
 
-    Yields
-    ------
-    Context
-        The context inside the block, with the resources as its attributes.
+    Returns
+    -------
+    context manager
+        The value of its block is a `Context`, with the resources as its attributes.
 
     Examples
     --------
@@ -201,8 +220,7 @@ def compute(
         "memory": outer.memory if memory is None else check_bytes(memory, "memory"),
         "scratch": outer.scratch if scratch is None else check_folder(scratch, "scratch"),
     }
-    with override(**resources), _cluster_context(scheduler):
-        yield current()
+    return all_of(override(**resources), _cluster_context(scheduler))
 
 
 def _cluster_context(scheduler: str | None) -> AbstractContextManager[None]:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import wraps
 from math import isfinite
 from typing import Any, ParamSpec, TypeVar
 
 from lowdim import _native, checks
-from lowdim.runtime.context import current, keep_uploads, n_threads, override
+from lowdim.runtime.context import Context, all_of, current, keep_uploads, n_threads, override
+from lowdim.runtime.interrupts import AtomicContext
 from lowdim.runtime.progress import part_counter
 
 Item = TypeVar("Item")
@@ -43,7 +44,7 @@ class _BlasHold:
         self.before: list[int] = []
         self.modules = 0
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
         with self.lock:
             self.depth += 1
             if self.depth == 1:
@@ -51,9 +52,9 @@ class _BlasHold:
                 self.before = [library.num_threads for library in self.libraries]
                 self._set([1] * len(self.libraries))
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self, levels: int) -> None:
         with self.lock:
-            self.depth -= 1
+            self.depth -= levels
             if self.depth == 0:
                 self._set(self.before)
 
@@ -91,15 +92,17 @@ _hold = _BlasHold()
 _inside = threading.local()  # how many `blas_on_one_thread` contexts this thread is in
 
 
-@contextmanager
-def blas_on_one_thread() -> Iterator[None]:
+class blas_on_one_thread(AtomicContext[None]):
     """Limit BLAS to one thread, so that its sums do not depend on the number of threads."""
-    with _hold:
-        _inside.depth = getattr(_inside, "depth", 0) + 1
-        try:
-            yield
-        finally:
-            _inside.depth -= 1
+
+    def _enter(self) -> None:
+        self._outer = getattr(_inside, "depth", 0)
+        _hold.enter()
+        _inside.depth = self._outer + 1
+
+    def _exit(self) -> None:
+        _hold.leave(_inside.depth - self._outer)  # with inner ones that Ctrl-C has left open
+        _inside.depth = self._outer
 
 
 def _after_fork_in_child() -> None:
@@ -117,11 +120,9 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-@contextmanager
-def use_threads(n_jobs: int | None) -> Iterator[None]:
+def use_threads(n_jobs: int | None) -> AbstractContextManager[Context]:
     """The context of one public call: `n_jobs` threads for lowdim, one thread for BLAS."""
-    with override(threads=n_threads(n_jobs)), keep_uploads(), blas_on_one_thread():
-        yield
+    return all_of(override(threads=n_threads(n_jobs)), keep_uploads(), blas_on_one_thread())
 
 
 def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -17,7 +17,6 @@ from lowdim.messages import argument
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import rotation_to
-from lowdim.objects.growth import novelty
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
@@ -269,8 +268,9 @@ class Isomap(Embedder):
         if not hasattr(self, "parts_"):
             self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ @ self._fitted_rotation
-        chosen = hasattr(self, "landmarks_")  # among the old objects
-        return Growth(novelty(graph, len(old)) if chosen else 0.0, refined=False)
+        return Growth(
+            graph if hasattr(self, "landmarks_") else None
+        )  # chosen among the old objects
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):

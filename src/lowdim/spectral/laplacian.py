@@ -73,7 +73,7 @@ def positive_degrees(W: Any, t: float) -> Array:
     if sums.min() <= 0:
         raise ValueError(
             f"The weights of object {int(sums.argmin())} to all its neighbours vanish, because "
-            f"{argument('t', t)} is too small for its distances. Raise it, or set "
+            f"{argument('t', t)} is too small for its distances. Raise {argument('t')}, or set "
             f"{argument('weights', 'binary')}."
         )
     return sums

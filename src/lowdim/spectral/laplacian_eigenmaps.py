@@ -19,7 +19,7 @@ from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.numerics.kernels import ALIASES, NAMES, Kernel, resolve_kernel
 from lowdim.numerics.procrustes import axis_signs
 from lowdim.objects.new_objects import NewDissimilarities, NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import Objects, is_precomputed
 from lowdim.spectral.all_pairs import (
     check_components,
     equal_row,
@@ -286,7 +286,7 @@ class LaplacianEigenmaps(Embedder):
             signs = axis_signs(old, self.embedding_[: len(old)])
             scale = np.linalg.norm(old) / np.linalg.norm(self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ * (signs * scale).astype(self.embedding_.dtype)
-        return Growth(0.0, refined=False)
+        return Growth()
 
     def _transform(self, new: NewObjects) -> Array:
         if hasattr(self, "parts_"):
@@ -347,6 +347,13 @@ class LaplacianEigenmaps(Embedder):
     def _objects(self, X: Any) -> Objects:
         if not callable(self.affinity):
             checks.choice(self.affinity, "affinity", AFFINITIES)
+        if is_precomputed(self.metric) and not (self._uses_graph or self.affinity == "precomputed"):
+            raise ValueError(
+                f"{argument('metric', 'precomputed')} says that X holds dissimilarities, but "
+                f"{argument('affinity', self.affinity)} is "
+                "a kernel of vectors. Take 'nearest_neighbors', or give the weights of all pairs, "
+                "such as exp(-gamma D^2), as 'precomputed' ones."
+            )
         if self.affinity != "precomputed":
             return super()._objects(X)
         objects = similarities_of(X, "affinity", nonnegative=True)

@@ -225,7 +225,7 @@ class PCA(Embedder):
         moved = (turned + (mean - self.mean_) @ self.components_.T) * self._scale()
         self.embedding_ = np.concatenate([moved, self._scores(X)])
         usual = left / known.total if known.total > 0 else 0.0
-        return Growth(max(0.0, beside - usual), refined=False)
+        return Growth(unlike=max(0.0, beside - usual))
 
     # --- the probabilistic model -----------------------------------------------------------
 

@@ -44,6 +44,8 @@ def _is_feature(name: str, features: set[str]) -> bool:
 
 
 def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
+    if values.dtype.kind == "M":
+        return _describe_dates(name, values, stored)
     numeric = values.dtype.kind in "biuf"
     few = numeric and role == "label" and _few_whole_numbers(values)
     if numeric and not few:
@@ -70,6 +72,18 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
     top = np.argsort(-counts, kind="stable")[:COMMONEST]
     facts["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
     return {"kind": "category", **facts}
+
+
+def _describe_dates(name: str, values: Array, stored: dict[str, Any]) -> dict[str, Any]:
+    """Dates as days since the first day of the column: float32 then holds them to the minute."""
+    moments = values.astype("datetime64[ms]")
+    days = np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
+    known = days[np.isfinite(days)]
+    origin = float(np.floor(known.min())) if len(known) else 0.0
+    stored["places"][name] = "date", len(stored["numbers"])
+    stored["numbers"].append((days - origin).astype(np.float32))
+    stored["categories"][name] = origin
+    return {"kind": "date", "origin": origin, **_histogram(days - origin)}
 
 
 def _few_whole_numbers(values: Array) -> bool:

@@ -20,6 +20,7 @@ from lowdim.studio.requests import Routes, check_integers, query_number, read_js
 from lowdim.studio.studio import Studio
 
 MOST_NEIGHBORS = 200
+MOST_NAMES = 1000  # of objects that are asked for at once
 MOST_VALUES = 400  # of a record or a decoded object
 
 QUESTIONS = Routes()
@@ -40,6 +41,15 @@ def get_record(studio: Studio, dataset: Dataset, request: Request) -> Any:
         "values": list(values.items()),
         "image": f"/api/datasets/{dataset.id}/images/{row}" if images else None,
     }
+
+
+@QUESTIONS.add("GET", "/api/datasets/{id}/names")
+def get_names(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    text = request.query_params.get("rows", "")
+    asked = [int(one) if one.isdigit() else -1 for one in text.split(",")[:MOST_NAMES]]
+    rows = check_integers(asked, dataset.about["n"], "rows")
+    ids = datasets.read_about(studio.folder_of(dataset))["ids"]
+    return [f"row {row}" if ids is None else ids[row] for row in rows.tolist()]
 
 
 @QUESTIONS.add("GET", "/api/datasets/{id}/images/{row:int}")

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from lowdim.tables.errors import DataError, join_names, shorten
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
 _COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?")
 _ID_NAME = re.compile(r"(.*[_ .-])?ids?|index|.*[a-z](Id|ID)|Id|ID")  # tweet_id, customerId, index
 _PART = 1024  # rows that are copied at a time, for the sake of the cache
 _EXACT = 2**53  # integers below have a float64 of their own
@@ -39,10 +41,10 @@ class Frame:
 
     `numbers` is a dense array, a memory map or a sparse matrix, whose columns are named by
     `names` if the file names them; `texts` are columns of strings, with None where a value is
-    missing; `beside` holds what the file keeps beside its data, such as the labels in an NPZ
-    file. `ids` are the names of the objects if the file has them in a place of their own.
-    `stored` returns a column of `numbers` as the file holds it, where `numbers` may have rounded
-    it: integers, or strings with None where a value is missing.
+    missing, and of dates (datetime64); `beside` holds what the file keeps beside its data, such as
+    the labels in an NPZ file. `ids` are the names of the objects if the file has them in a place
+    of their own. `stored` returns a column of `numbers` as the file holds it, where `numbers` may
+    have rounded it: integers, or strings with None where a value is missing.
     """
 
     numbers: Any
@@ -54,7 +56,7 @@ class Frame:
     notes: list[str] = field(default_factory=list)
     order: list[str] | None = None  # of all columns, as in the file
     line: Callable[[int], int] | None = None  # of a row, in a text file
-    stored: Callable[[str], Array] | None = None
+    stored: Callable[[str], Array | None] = lambda name: None
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
     photographs: bool = False  # images whose values are light
     source: str = ""  # name of the file
@@ -91,6 +93,14 @@ class Frame:
                 return columns[name]
         return dense(self.numbers[:, [self.places[name]]]).ravel()
 
+    def is_date(self, name: str) -> bool:
+        """Whether a column holds dates."""
+        return name in self.texts and self.texts[name].dtype.kind == "M"
+
+    def text(self, name: str) -> Array:
+        """A column of text or dates as strings."""
+        return date_strings(self.texts[name]) if self.is_date(name) else self.texts[name]
+
     def matrix(self, names: list[str] | None) -> Any:
         """Columns of numbers; as they are, without a copy, if all are chosen."""
         if names is None or names == self.number_names:
@@ -109,11 +119,10 @@ class Frame:
     def values(self, name: str) -> Array:
         """A column as ids or labels: every digit is kept, and 3.0 is 3."""
         if name not in self._values:
-            column = self.column(name)
-            if self.stored is None or name in self.beside or not _are_integers(column):
-                self._values[name] = _tidy(column)
-            else:
-                self._values[name] = _digits(self.stored(name), column)
+            column, stored = self.column(name), None
+            if name not in self.beside and _are_integers(column):
+                stored = self.stored(name)
+            self._values[name] = _tidy(column) if stored is None else _digits(stored, column)
         return self._values[name]
 
     def check_name(self, name: str, option: str) -> str:
@@ -142,8 +151,12 @@ class Frame:
 
 
 def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
-    """A frame of named columns: those of objects are text, all others numbers."""
-    numbers = {name: values for name, values in columns.items() if values.dtype != object}
+    """A frame of named columns: those of objects are text or dates, all others numbers."""
+    columns = {
+        name: dates_of(values) if values.dtype == object else values
+        for name, values in columns.items()
+    }
+    numbers = {name: values for name, values in columns.items() if values.dtype.kind not in "OM"}
     n_rows = len(next(iter(columns.values()), ()))
     dtypes = {values.dtype for values in numbers.values()} or {np.dtype(np.float64)}
     matrix = np.empty((n_rows, len(numbers)), dtype=np.result_type(*dtypes))
@@ -152,6 +165,30 @@ def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
         np.stack([values[part] for values in numbers.values()], axis=1, out=matrix[part])
     texts = {name: values for name, values in columns.items() if name not in numbers}
     return Frame(matrix, list(numbers), texts, order=list(columns), **others)
+
+
+def dates_of(values: Array) -> Array:
+    """Strings as datetime64 if all that are known are dates of ISO 8601; else as they are."""
+    distinct = {value for value in values.tolist() if value is not None}
+    if not distinct or not all(map(_DATE.fullmatch, distinct)):
+        return values
+    try:
+        moments = {value: datetime.fromisoformat(value) for value in distinct}
+    except ValueError:  # no such day
+        return values
+    plain = {
+        v: m.astimezone(UTC).replace(tzinfo=None) if m.tzinfo else m for v, m in moments.items()
+    }
+    return np.array([plain.get(value) for value in values.tolist()], dtype="datetime64[ms]")
+
+
+def date_strings(dates: Array) -> Array:
+    """Dates as strings, None where one is missing: days, or moments if not all are at midnight."""
+    known = dates[~np.isnat(dates)]
+    unit = "M8[D]" if (known.astype("M8[D]") == known).all() else "M8[s]"
+    strings = dates.astype(unit).astype(str).astype(object)
+    strings[np.isnat(dates)] = None
+    return strings
 
 
 def _are_integers(values: Array) -> bool:
@@ -257,8 +294,9 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
     if name is not None:
         taken.add(name)
         roles.id_name = name or "id"
-    values = frame.ids if name is None else frame.values(name)
-    ids = ["" if v is None else str(v) for v in np.asarray(values).tolist()]
+    values = np.asarray(frame.ids if name is None else frame.values(name))
+    values = date_strings(values) if values.dtype.kind == "M" else values
+    ids = ["" if v is None else str(v) for v in values.tolist()]
     roles.ids = np.array(ids, dtype=object)
     if len(set(ids)) < len(ids):
         distinct, counts = np.unique(ids, return_counts=True)
@@ -325,8 +363,17 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
                 f"missing ({argument('na', [shorten(value)])}), or leave the column out "
                 f"({argument('drop', [name])})."
             )
-    texts = [name for name in features if name not in frame.places]
+    dates = [name for name in features if frame.is_date(name)]
+    texts = [name for name in features if name not in frame.places and name not in dates]
     roles.numeric = [name for name in features if name in frame.places]
+    if dates and choices.features:
+        raise DataError(
+            f"{argument('features')}: column {dates[0]!r} holds dates, which have no unit as "
+            "numbers. Add a column of days to the file, for instance."
+        )
+    if dates and choices.categorical != "ignore":
+        roles.labels |= {name: frame.texts[name] for name in dates}
+        roles.notes.append(f"dates are carried through as labels: {join_names(map(repr, dates))}")
     if texts and used:
         roles.textual = texts
         use = "coded as zeros and ones" if choices.categorical == "onehot" else "compared by Gower"
@@ -339,7 +386,9 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         _set_aside(frame, choices, texts, roles)
     if not roles.numeric and not roles.textual:
         what = (
-            f"only text ({join_names(map(repr, texts))})" if texts else "no columns but ids, labels"
+            f"only text ({join_names(map(repr, texts))})"
+            if texts
+            else "no columns but ids, labels and dates"
         )
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "

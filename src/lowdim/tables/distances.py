@@ -22,9 +22,7 @@ def why_distances(X: Any) -> str | None:
         return None
     X = np.asarray(X, dtype=np.float64)
     full = complete_triangle(X)
-    if np.any(np.diagonal(full) != 0) or np.isnan(full).all() or not np.nanmax(full) > 0:
-        return None
-    if np.nanmin(full) < 0 or _asymmetry(full) is not None:
+    if np.isnan(full).all() or not np.nanmax(full) > 0 or _defect(full) is not None:
         return None
     if full is not X:
         return "the table is one triangle of a square: taken as distances"
@@ -33,28 +31,33 @@ def why_distances(X: Any) -> str | None:
 
 def why_almost_distances(X: Any) -> str | None:
     """What keeps a square table from being read as distances, if it was perhaps meant so."""
-    if not _is_square(X):
+    if not _is_square(X) or not np.isfinite(X := np.asarray(X, dtype=np.float64)).all():
         return None
-    X = np.asarray(X, dtype=np.float64)
-    if not np.isfinite(X).all():
+    n_pairs = len(X) * (len(X) - 1)
+    equal = np.isclose(X, X.T, rtol=_TOLERANCE, atol=0) & ~np.eye(len(X), dtype=bool)
+    share = equal.sum() / n_pairs
+    if share < max(_NEARLY, 1 - 2 / len(X)) and share < 1 - 2 / n_pairs:
         return None
-    equal = np.isclose(X, X.T, rtol=_TOLERANCE, atol=0)
-    equal &= ~np.eye(len(X), dtype=bool)
-    share = equal.sum() / (len(X) * (len(X) - 1))
-    if share < max(_NEARLY, 1 - 2 / len(X)) and share < 1 - 2 / (len(X) * (len(X) - 1)):
-        return None
-    place = _asymmetry(X)
-    if place is not None:
-        i, j = place
-        return f"nearly symmetric, but [{i}, {j}] is {X[i, j]:g} and [{j}, {i}] is {X[j, i]:g}"
+    return f"nearly symmetric, but {_defect(X)}"
+
+
+def _defect(X: Array) -> str | None:
+    """What keeps a square matrix from being distances; None if nothing does."""
+    gap = np.abs(X - X.T)
+    gap[np.isnan(gap)] = 0.0
+    if gap.max() > _TOLERANCE * np.nanmax(np.abs(X)):
+        i, j = np.unravel_index(int(gap.argmax()), gap.shape)
+        return f"[{i}, {j}] is {X[i, j]:g} and [{j}, {i}] is {X[j, i]:g}"
     if np.any(np.diagonal(X) != 0):
-        row = int(np.flatnonzero(np.diagonal(X))[0])
+        row = int(np.flatnonzero(np.diagonal(X) != 0)[0])
         return (
-            f"symmetric, but its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g}), as in a "
-            "table of similarities or correlations"
+            f"its diagonal is not 0 ([{row}, {row}] is {X[row, row]:g}), as in a table of "
+            "similarities or correlations"
         )
-    row, column = np.argwhere(X < 0)[0]
-    return f"symmetric, but [{row}, {column}] is {X[row, column]:g}, below 0"
+    if np.nanmin(X) < 0:
+        row, column = np.argwhere(X < 0)[0]
+        return f"[{row}, {column}] is {X[row, column]:g}, below 0"
+    return None
 
 
 def _is_square(X: Any) -> bool:
@@ -80,16 +83,6 @@ def complete_triangle(X: Array) -> Array:
     return X
 
 
-def _asymmetry(X: Array) -> tuple[int, int] | None:
-    """The place of the largest difference to the transpose, if it is more than rounding."""
-    gap = np.abs(X - X.T)
-    gap[np.isnan(gap)] = 0.0
-    if gap.max() <= _TOLERANCE * np.nanmax(np.abs(X)):
-        return None
-    row, column = np.unravel_index(int(gap.argmax()), gap.shape)
-    return int(row), int(column)
-
-
 def square(X: Any, source: str) -> Array:
     """A checked matrix of dissimilarities; asymmetry from rounding is averaged out."""
     if is_sparse(X):
@@ -102,21 +95,10 @@ def square(X: Any, source: str) -> Array:
             f"with {argument('kind', 'vectors')} or {argument('kind', 'edges')}."
         )
     X = complete_triangle(np.asarray(X, dtype=np.float64))
-    if np.nanmin(X) < 0:
-        row, column = np.argwhere(X < 0)[0]
-        raise DataError(f"{source}: the distance [{row}, {column}] is {X[row, column]:g}, below 0.")
-    if np.any(np.diagonal(X) != 0):
-        row = int(np.flatnonzero(np.diagonal(X) != 0)[0])
+    if (defect := _defect(X)) is not None:
         raise DataError(
-            f"{source}: the distance [{row}, {row}] of an object to itself is {X[row, row]:g}, "
-            "not 0. If these are similarities, turn them into distances first."
-        )
-    place = _asymmetry(X)
-    if place is not None:
-        i, j = place
-        raise DataError(
-            f"{source}: distances must be symmetric, but [{i}, {j}] is {X[i, j]:g} and [{j}, {i}] "
-            f"is {X[j, i]:g}."
+            f"{source}: distances must be symmetric, at least 0, and 0 on the diagonal, but "
+            f"{defect}."
         )
     return np.asarray((X + X.T) / 2)
 
@@ -144,7 +126,7 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
             "distance must be a number of at least 0."
         )
     ends = [frame.values(name) for name in names[:2]]
-    ends = [values.astype(str) if values.dtype == object else values for values in ends]
+    ends = [values.astype(str) if values.dtype.kind in "OM" else values for values in ends]
     objects, codes = np.unique(np.concatenate(ends), return_inverse=True)
     ids = (objects.astype(str) if objects.dtype.kind in "iu" else objects).astype(object)
     i, j = codes.reshape(2, -1)

@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -64,27 +64,19 @@ _FIRST_BYTES = (
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """How a text file is written; None where it is to be guessed from the file."""
+class Options:
+    """The options of all formats; each reader uses its own. None: guessed from the file."""
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
     missing: tuple[str, ...] = MISSING_TEXTS
-    comments: bool = False  # whether lines that begin with # are comments
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of all formats; each reader uses its own."""
-
-    dialect: Dialect = field(default_factory=Dialect)
-    ending: str = ""  # of the format, whatever the file is called
     key: str | None = None  # which array of a file that holds several
     image_size: tuple[int, int] | None = None  # width and height that images are resized to
     color: bool = False  # images in three channels instead of one
-    exact: tuple[str, ...] = ()  # columns that are wanted as ids or labels, with every digit
+    exact: Callable[[str], bool] = lambda name: False  # columns whose digits must all be kept
+    ending: str = ""  # of the format, whatever the file is called
 
 
 class Source(NamedTuple):

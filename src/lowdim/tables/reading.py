@@ -18,7 +18,7 @@ from lowdim.messages import argument
 from lowdim.tables import distances
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
 from lowdim.tables.errors import DataError, join_names, shorten
-from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Dialect, Options, reader_for, source_of
+from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Options, reader_for, source_of
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.table import FileColumns, Table
 
@@ -67,7 +67,7 @@ def read(
         Column of the names of the objects. By default the first column, if it tells the objects
         apart and is text or a counter.
     labels : sequence of str, default=()
-        Columns that describe the objects. They are kept in `Table.labels` and not used as features.
+        Columns that describe the objects: kept as labels, not used as features.
     features : sequence of str, default=()
         Columns to use; patterns such as "pixel*" may be used. By default every column of numbers
         that is neither ids nor a label.
@@ -131,12 +131,19 @@ def read(
     checks.choice(categorical, "categorical", CATEGORICAL)
     checks.choice(missing, "missing", MISSING_POLICIES)
     checks.choice(format, "format", (None, *FORMATS))
-    dialect = Dialect(delimiter, encoding, decimal, header, (*MISSING_TEXTS, *na))
     choices = Choices(
         id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
     )
-    exact = (*labels, *([] if id is None else [id]))
-    with _frame_of(path, Options(dialect, "", key, image_size, color, exact), format) as frame:
+    described = {*labels, id}
+
+    def is_exact(name: str) -> bool:
+        """Whether a column may be one of ids or labels."""
+        unused = recipe is not None and name not in (recipe.numeric or ())
+        return kind == "edges" or unused or name in described
+
+    texts = (*MISSING_TEXTS, *na)
+    options = Options(delimiter, encoding, decimal, header, texts, key, image_size, color, is_exact)
+    with _frame_of(path, options, format) as frame:
         if recipe is not None:
             return _follow_recipe(frame, choices, recipe)
         if kind == "edges":

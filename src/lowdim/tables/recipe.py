@@ -10,11 +10,11 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.messages import argument
+from lowdim.objects.scales import dominant_column, moments
 from lowdim.tables.columns import Choices, Frame, Roles
 from lowdim.tables.errors import DataError, join_names, shorten
 
 _BLOCK = 1 << 22  # values that are checked at a time
-_UNEVEN = 30.0  # times the median spread, from which on one column outweighs the others
 
 
 @dataclass
@@ -56,6 +56,12 @@ class Recipe:
         """Plain values, for a model file."""
         return asdict(self)
 
+    @classmethod
+    def of_model(cls, estimator: Any) -> Recipe | None:
+        """The recipe that a saved model remembers; None if it was not made by a command."""
+        remembered = getattr(estimator, "preparation_", None)
+        return None if remembered is None else cls(**remembered)
+
     def undone(self, X: Array) -> Array:
         """Rows of the matrix with the columns of numbers in their own units again."""
         if self.scale is None or self.center is None:
@@ -87,18 +93,18 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
     )
     numbers, kept, absent = _rows(frame, recipe, roles.notes)
     if choices.missing == "mean" and absent is not None:
-        recipe.fill = _means(frame, numbers, recipe)
+        recipe.fill = np.nanmean(numbers, axis=0).tolist()
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
     if choices.categorical == "onehot":
         for name in recipe.textual:
-            recipe.categories[name] = sorted(set(_cut(frame.texts[name], kept)) - {None})
+            recipe.categories[name] = sorted(set(_cut(frame.text(name), kept)) - {None})
     if choices.standardize:
         if checks.is_sparse(numbers):
             raise DataError(
                 f"{frame.source}: {argument('standardize', True)} would make a sparse matrix "
                 "dense; leave it out."
             )
-        center, spread = _moments(_fill(numbers, recipe))
+        center, spread = moments(_fill(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
     elif choices.categorical != "gower":
@@ -113,9 +119,9 @@ def follow(frame: Frame, recipe: Recipe) -> tuple[Any, Array | None, list[str]]:
     notes: list[str] = []
     numbers, kept, absent = _rows(frame, recipe, notes)
     for name, kinds in recipe.categories.items():
-        new = sorted(set(frame.texts[name]) - {None, *kinds})
+        new = sorted(set(frame.text(name)) - {None, *kinds})
         if new:
-            rows = int(np.isin(frame.texts[name], new).sum())
+            rows = int(np.isin(frame.text(name), new).sum())
             checks.warn(
                 f"{frame.source}: column {name!r} has values that the data of the model did not "
                 f"have: {join_names(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns "
@@ -138,8 +144,8 @@ def _cut(values: Any, kept: Array | None) -> Any:
 
 
 def _leave_out_empty(frame: Frame, roles: Roles) -> None:
-    """Take columns of a named table that have no value at all from the features, with a note."""
-    if frame.names is None or checks.is_sparse(frame.numbers) or frame.numbers.dtype.kind != "f":
+    """Take columns that have no value at all from the features, with a note."""
+    if checks.is_sparse(frame.numbers) or frame.numbers.dtype.kind != "f":
         return
     blank = np.isnan(frame.numbers[0])
     empty = [
@@ -164,7 +170,7 @@ def _rows(frame: Frame, recipe: Recipe, notes: list[str]) -> tuple[Any, Array | 
     absent = _nan_rows(frame, recipe, numbers)
     if recipe.missing != "keep":
         for name in recipe.textual:
-            absent |= frame.texts[name] == None  # noqa: E711
+            absent |= frame.text(name) == None  # noqa: E711
     if not absent.any():
         return numbers, None, None
     if recipe.missing == "error":
@@ -206,9 +212,9 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
     row = int(np.flatnonzero(absent)[0])
     holes = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, dtype=bool)
     first = [_name(recipe, int(column)) for column in np.flatnonzero(holes[row])]
-    first += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
+    first += [repr(name) for name in recipe.textual if frame.text(name)[row] is None]
     total = int(holes.sum())
-    total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
+    total += sum(int((frame.text(name) == None).sum()) for name in recipe.textual)  # noqa: E711
     other = argument("missing", "mean")
     if recipe.categorical == "gower":
         keep = argument("missing", "keep")
@@ -220,17 +226,6 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
     )
 
 
-def _means(frame: Frame, numbers: Any, recipe: Recipe) -> list[float]:
-    empty = np.flatnonzero(np.isnan(numbers).all(axis=0))
-    if len(empty):
-        name = _name(recipe, int(empty[0]))
-        leave_out = argument("drop", [recipe.numeric[empty[0]] if recipe.numeric else name])
-        raise DataError(
-            f"{frame.source}: column {name} has no value at all; leave it out: {leave_out}."
-        )
-    return [float(v) for v in np.atleast_1d(np.nanmean(numbers, axis=0))]
-
-
 def _fill(numbers: Any, recipe: Recipe) -> Any:
     if recipe.fill is None:
         return numbers
@@ -238,14 +233,6 @@ def _fill(numbers: Any, recipe: Recipe) -> Any:
 
 
 # --- scale ----------------------------------------------------------------------------------------
-
-
-def _moments(numbers: Any) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column, without overflow: in units of a power of two."""
-    exponent = np.frexp(np.nanmax(np.abs(numbers), axis=0).astype(np.float64))[1]
-    scaled = np.ldexp(np.asarray(numbers, dtype=np.float64), -exponent)
-    mean, spread = np.nanmean(scaled, axis=0), np.nanstd(scaled, axis=0)
-    return np.ldexp(mean, exponent), np.ldexp(spread, exponent)
 
 
 def _is_dense_table(numbers: Any, recipe: Recipe) -> bool:
@@ -258,14 +245,10 @@ def _scale_notes(numbers: Any, recipe: Recipe) -> list[str]:
     """A note if one column outweighs all others because of its unit."""
     if not _is_dense_table(numbers, recipe):
         return []
-    spread = _moments(numbers[:10_000])[1]
-    if not (spread > 0).any():
+    dominant = dominant_column(np.asarray(numbers))
+    if dominant is None:
         return []
-    wide = int(spread.argmax())
-    relative = spread / spread[wide]
-    ratio = 1 / float(np.median(relative[relative > 0]))
-    if ratio < _UNEVEN:
-        return []
+    wide, ratio = dominant
     return [
         f"column {_name(recipe, wide)} has a standard deviation {ratio:,.0f} times "
         f"that of a typical column: {argument('standardize', True)} gives every column "
@@ -307,7 +290,7 @@ def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> A
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:
         return numbers
-    texts = {name: _cut(frame.texts[name], kept) for name in recipe.textual}
+    texts = {name: _cut(frame.text(name), kept) for name in recipe.textual}
     if recipe.categorical == "gower":
         mixed = np.empty((numbers.shape[0], numbers.shape[1] + len(texts)), dtype=object)
         mixed[:, : numbers.shape[1]] = numbers

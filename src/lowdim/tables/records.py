@@ -24,7 +24,7 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     """An object, or a list of values, a line; a key that a line lacks is a missing value."""
     columns: dict[str, list[Any]] = {}
     n_rows = 0
-    with encoding_errors(path), open(path, encoding=options.dialect.encoding or "utf-8") as file:
+    with encoding_errors(path), open(path, encoding=options.encoding or "utf-8") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -37,7 +37,7 @@ def read_json_lines(path: Path, options: Options) -> Frame:
         raise DataError(f"{path} is empty.")
     for column in columns.values():
         column.extend([None] * (n_rows - len(column)))
-    return _frame(path, columns, options.dialect.missing)
+    return _frame(path, columns, options.missing)
 
 
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def read_excel(path: Path, options: Options) -> Frame:
     if not rows:
         raise DataError(f"{path} is empty.")
     numbers, (first, *body) = list(rows), rows.values()
-    header = options.dialect.header
+    header = options.header
     if header is None:
         header = all(v is None or isinstance(v, str) for v in first)
     names = [str(v) if header and v is not None else f"x{i}" for i, v in enumerate(first)]
@@ -84,7 +84,7 @@ def read_excel(path: Path, options: Options) -> Frame:
         for name, title, values in zip(names, first, columns, strict=False)
         if title is not None or any(v is not None for v in values)
     }
-    frame = _frame(path, used, options.dialect.missing)
+    frame = _frame(path, used, options.missing)
     frame.notes, frame.line = notes, lambda row: numbers[row + header]
     if len(sheets) > 1:
         frame.notes.append(f"the data is sheet {name!r}, of {join_names(map(repr, sheets))}")

@@ -12,7 +12,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -25,7 +24,7 @@ from lowdim.messages import argument
 from lowdim.runtime.context import current
 from lowdim.tables.columns import Frame, Mixed, frame_of, may_describe_objects
 from lowdim.tables.errors import DataError, shorten
-from lowdim.tables.formats import Dialect, Options
+from lowdim.tables.formats import Options
 
 _SAMPLE = 50  # records from which delimiter, header and decimal sign are guessed
 _CHUNK = 1 << 16  # values that are held as strings at the same time
@@ -47,14 +46,8 @@ def read_text(path: Path, options: Options) -> Frame:
     """Read the columns of a delimited text file."""
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
-    dialect = options.dialect
-    with open(path, "rb") as file:
-        head = file.read(1 << 16)
-    if options.ending in (".tsv", ".tab") and dialect.delimiter is None and b"\t" in head:
-        dialect = replace(dialect, delimiter="\t")
     with encoding_errors(path):
-        encoding = dialect.encoding or _encoding(path, head)
-        return _TextFile(path, replace(dialect, encoding=encoding)).frame(options.exact)
+        return _TextFile(path, options).frame()
 
 
 def _encoding(path: Path, head: bytes) -> str:
@@ -97,39 +90,44 @@ def encoding_errors(path: Path) -> Iterator[None]:
 
 
 class _TextFile:
-    """A text file, with its dialect complete."""
+    """A text file, with what is known or guessed of how it is written."""
 
-    def __init__(self, path: Path, dialect: Dialect) -> None:
-        self.path, self.dialect, self.missing = path, dialect, frozenset(dialect.missing)
-        self.notes: list[str] = []
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path, self.options, self.missing = path, options, frozenset(options.missing)
+        self.decimal, self.notes = options.decimal or ".", list[str]()
+        with open(path, "rb") as file:
+            head = file.read(1 << 16)
+        self.encoding = options.encoding or _encoding(path, head)
         with self._open() as file:
             lines = list(islice(file, 4 * _SAMPLE))
         known = [line for line in lines if line.strip()]
         if not known:
             raise DataError(f"{path} is empty: all its lines are blank.")
         hashed = [line.startswith("#") for line in known]
-        comments = hashed[0] and not all(hashed)  # if all lines begin with #, they are data
-        body = [line for line in lines if not (comments and line.startswith("#"))]
-        delimiter = self._delimiter(body)
-        self.dialect = replace(dialect, delimiter=delimiter)
-        decimal = dialect.decimal or ("." if delimiter == "," else self._decimal(body))
-        self.dialect = replace(self.dialect, comments=comments, decimal=decimal)
-        self.delimiter = _NAMES.get(delimiter, repr(delimiter))
-        if delimiter != ",":
-            self.notes.append(f"fields are separated by {self.delimiter}")
-        if decimal == ",":
+        self.comments = hashed[0] and not all(hashed)  # if all lines begin with #, they are data
+        body = [line for line in lines if not (self.comments and line.startswith("#"))]
+        tabs = options.ending in (".tsv", ".tab") and b"\t" in head
+        self.delimiter = self._delimiter(body, options.delimiter or ("\t" if tabs else None))
+        if self.delimiter != ",":
+            self.decimal = options.decimal or self._decimal(body)
+            self.notes.append(f"fields are separated by {self._delimiter_name}")
+        if self.decimal == ",":
             self.notes.append("numbers are written with a decimal comma")
+
+    @property
+    def _delimiter_name(self) -> str:
+        return _NAMES.get(self.delimiter, repr(self.delimiter))
 
     # --- records
 
     def _open(self) -> Any:
-        return open(self.path, encoding=self.dialect.encoding, newline="")
+        return open(self.path, encoding=self.encoding, newline="")
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """The rows that are not blank, each with the number of its last line."""
         with self._open() as file:
-            lines = _without_comments(file, self.dialect) if self.dialect.comments else file
-            yield from _records(self.path, lines, self.dialect.delimiter or ",")
+            lines = _without_comments(file, self.delimiter) if self.comments else file
+            yield from _records(self.path, lines, self.delimiter)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The records below the header; the first of another length is an error."""
@@ -140,7 +138,7 @@ class _TextFile:
                     f"{self.path}, line {line} has {len(row)} field{'s'[: len(row) != 1]}, but the "
                     f"first line has {width}. Correct that line, or set "
                     f"{argument('delimiter', ...)} if the fields are not separated by "
-                    f"{self.delimiter}."
+                    f"{self._delimiter_name}."
                 )
             if place or not self.header:
                 yield line, row
@@ -154,9 +152,8 @@ class _TextFile:
             rows.extend(row for _, row in islice(_records(self.path, lines, delimiter), _SAMPLE))
         return rows
 
-    def _delimiter(self, lines: Sequence[str]) -> str:
+    def _delimiter(self, lines: Sequence[str], chosen: str | None) -> str:
         """The delimiter that is set, or else the best one."""
-        chosen = self.dialect.delimiter
         if chosen is None:
             return self._best_delimiter(lines)
         if len(chosen) != 1:
@@ -187,7 +184,7 @@ class _TextFile:
         return chosen
 
     def _decimal(self, lines: Sequence[str]) -> str:
-        rows = self._sample(lines, self.dialect.delimiter or ",")
+        rows = self._sample(lines, self.delimiter)
         values = [value.strip() for row in rows for value in row]
         commas = sum(_DECIMAL_COMMA.fullmatch(value) is not None for value in values)
         points = sum("." in value and self._is_number(value) for value in values)
@@ -198,7 +195,7 @@ class _TextFile:
         value = value.strip()
         if value in self.missing:
             return np.nan
-        if self.dialect.decimal == ",":
+        if self.decimal == ",":
             if "." in value and not _THOUSANDS.fullmatch(value):
                 raise ValueError
             value = value.replace(".", "").replace(",", ".")
@@ -216,7 +213,7 @@ class _TextFile:
     def _name_columns(self, sample: list[list[str]]) -> None:
         first, below = [value.strip() for value in sample[0]], sample[1:]
         longer = bool(below) and all(len(row) == len(first) + 1 for row in below)
-        self.header = self.dialect.header
+        self.header = self.options.header
         if self.header is None:
             self.header = longer or self._is_header(first, below)
         self.row_names = longer and self.header  # as R writes them: no field for the first column
@@ -244,7 +241,7 @@ class _TextFile:
 
     # --- values
 
-    def frame(self, described: Sequence[str]) -> Frame:
+    def frame(self) -> Frame:
         """All columns; those that may be ids or labels are kept as strings, too."""
         sample = [row for _, row in islice(self.records(), _SAMPLE)]
         if _triangle_shape(sample) is not None:
@@ -253,20 +250,22 @@ class _TextFile:
         exact = {
             name
             for place, name in enumerate(self.names)
-            if name in described or may_describe_objects(name, place == 0)
+            if self.width == 3  # perhaps pairs of objects
+            or self.options.exact(name)
+            or may_describe_objects(name, place == 0)
         }
+        named: dict[str, Array] = {}
+        mixed: dict[str, Mixed] = {}
+        strings: dict[str, Array] = {}
         columns = self._columns(sample[bool(self.header) :], exact)
         if len(columns[0]) == 0:
             raise DataError(f"{self.path} holds column names but no rows.")
-        named: dict[str, Array] = {}
-        mixed: dict[str, Mixed] = {}
-        strings: dict[str, list[str | None]] = {}
         for name, values in zip(self.names, columns, strict=True):
             column, mixture = values, None
             if isinstance(values, list):
-                known = self._strip(values)
+                known = [None if (v := value.strip()) in self.missing else v for value in values]
                 column, mixture = self._convert(known)
-                strings |= {name: known} if name in exact else {}
+                strings |= {name: np.array(known, dtype=object)} if name in exact else {}
             unnamed = not name.strip() or name.startswith("column ")
             if unnamed and column.dtype != object and np.isnan(column).all():
                 continue  # from a delimiter at the end of every line
@@ -277,7 +276,7 @@ class _TextFile:
             mixed=mixed,
             notes=self.notes,
             line=lambda row: next(line for line, _ in islice(self.rows(), row, None)),
-            stored=lambda name: np.array(strings.get(name) or self._reread(name), dtype=object),
+            stored=strings.get,
         )
 
     def _columns(self, sample: list[list[str]], exact: set[str]) -> list[Any]:
@@ -309,13 +308,12 @@ class _TextFile:
             import pyarrow.csv  # noqa: F401
         except ImportError:
             return False
-        if self.width < 2 or self.dialect.comments or self.dialect.delimiter == " ":
+        if self.width < 2 or self.comments or self.delimiter == " ":
             return False
-        encoding = (self.dialect.encoding or "").lower()
-        if encoding.startswith(("utf-16", "utf-32")):  # whose quotes are not searched
+        if self.encoding.lower().startswith(("utf-16", "utf-32")):  # whose quotes are not searched
             return False
         quotes, end = 0, b"\n"
-        delimiter = re.escape((self.dialect.delimiter or ",").encode())
+        delimiter = re.escape(self.delimiter.encode())
         spaced = re.compile(b"[\n\r\xbf" + delimiter + b'] +"')  # also after a byte order mark
         with open(self.path, "rb") as file:
             while block := file.read(1 << 20):
@@ -326,47 +324,44 @@ class _TextFile:
                 end = block[-8:]
         return quotes % 2 == 0
 
-    def _by_arrow(self, numeric: set[int], only: int | None = None) -> list[Any]:
+    def _by_arrow(self, numeric: set[int]) -> list[Any]:
         import pyarrow as arrow
         from pyarrow import csv as arrow_csv
 
         names = [str(place) for place in range(self.width)]
-        encoding = (self.dialect.encoding or "").replace("utf-8-sig", "utf-8")
         table = arrow_csv.read_csv(
             self.path,
             arrow_csv.ReadOptions(
                 column_names=names,
                 skip_rows=next(self.records())[0] if self.header else 0,
-                encoding=encoding,
+                encoding=self.encoding.replace("utf-8-sig", "utf-8"),
                 block_size=max(1 << 20, 256 * self.width),  # of some rows at least
                 use_threads=current().threads > 1,
             ),
-            arrow_csv.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=True),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 column_types={
                     name: arrow.float64() if place in numeric else arrow.string()
                     for place, name in enumerate(names)
                 },
-                null_values=list(self.dialect.missing),
-                decimal_point=self.dialect.decimal,
-                include_columns=None if only is None else [names[only]],
+                null_values=list(self.missing),
+                decimal_point=self.decimal,
             ),
         )
-        places = range(self.width) if only is None else [only]
         return [
             np.concatenate([_floats(chunk) for chunk in column.chunks if len(chunk)])
             if place in numeric
             else column.to_pylist()
-            for place, column in zip(places, table.columns, strict=True)
+            for place, column in enumerate(table.columns)
         ]
 
-    def _by_rows(self, numeric: set[int], only: int | None = None) -> list[Any]:
-        places = range(self.width) if only is None else [only]
-        columns: list[Any] = [array("d") if place in numeric else [] for place in places]
+    def _by_rows(self, numeric: set[int]) -> list[Any]:
+        columns: list[Any] = [array("d") if p in numeric else [] for p in range(self.width)]
         rows = (row for _, row in self.rows())
         while chunk := list(islice(rows, max(1, _CHUNK // self.width))):
-            for place, column in zip(places, columns, strict=True):
-                values = [row[place] for row in chunk]
+            for place, (column, values) in enumerate(
+                zip(columns, zip(*chunk, strict=True), strict=True)
+            ):
                 column.extend(map(self._number, values) if place in numeric else values)
         return [np.frombuffer(c) if isinstance(c, array) and c else c for c in columns]
 
@@ -393,17 +388,6 @@ class _TextFile:
         if n_numbers <= len(wrong):
             return column, None
         return column, Mixed(wrong[0], column[wrong[0]], n_numbers)
-
-    def _reread(self, name: str) -> list[str | None]:
-        """The strings of a column."""
-        place = self.names.index(name)
-        if self._suits_arrow:
-            with suppress(ValueError):
-                return self._strip(self._by_arrow(set(), place)[0])
-        return self._strip(self._by_rows(set(), place)[0])
-
-    def _strip(self, values: Iterable[str]) -> list[str | None]:
-        return [None if (v := value.strip()) in self.missing else v for value in values]
 
     # --- one triangle of a matrix of distances, each line longer than the last
 
@@ -448,13 +432,7 @@ class _TextFile:
 
 def _floats(chunk: Any) -> Array:
     """An Arrow array of floats; `to_numpy` would import pandas, which takes most of a second."""
-    part = slice(chunk.offset, chunk.offset + len(chunk))
-    valid, values = chunk.buffers()
-    floats = np.frombuffer(values, np.float64)[part]
-    if not chunk.null_count:
-        return floats
-    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[part]
-    return np.where(bits, floats, np.nan)
+    return np.from_dlpack(chunk.fill_null(np.nan))
 
 
 def _records(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -472,16 +450,16 @@ def _records(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple
         raise DataError(f"{path}, line {reader.line_num}: {reason}.") from error
 
 
-def _without_comments(lines: Iterable[str], dialect: Dialect) -> Iterator[str]:
+def _without_comments(lines: Iterable[str], delimiter: str) -> Iterator[str]:
     """The lines with comments left empty, so that lines keep their numbers.
 
     A comment right above the data with as many fields as they have is their header.
     """
 
     def n_fields(line: str) -> int:
-        if dialect.delimiter == " ":
+        if delimiter == " ":
             return len(line.split())
-        return len(next(csv.reader([line], delimiter=dialect.delimiter or ","), []))
+        return len(next(csv.reader([line], delimiter=delimiter), []))
 
     header, begun = "", False
     for line in lines:

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { Button, Empty, Section } from "./controls";
 import { number, shownValue } from "./format";
+import { nameOf } from "./names";
 import { neighbors, pick, record } from "./picking";
 import * as state from "./state";
 
@@ -20,12 +21,14 @@ export function ObjectPanel(): JSX.Element {
   const data = state.datasets.value.get(picked.dataset);
   return (
     <Section
-      title={found?.row === picked.row ? (found.id ?? `Row ${picked.row}`) : `Row ${picked.row}`}
+      title={nameOf(picked.dataset, picked.row)}
       aside={<Button kind="quiet" label="Clear" onClick={() => pick(map, -1)} />}
     >
       {found?.row === picked.row && (
         <>
-          {found.image && <img class="portrait" src={found.image} alt={`Image of row ${picked.row}`} />}
+          {found.image && (
+            <img class="portrait" src={found.image} alt={`Image of ${nameOf(picked.dataset, picked.row)}`} />
+          )}
           {found.label !== null && (
             <p>
               Label: <strong>{found.label}</strong>
@@ -43,7 +46,7 @@ export function ObjectPanel(): JSX.Element {
                   {data?.images && (
                     <img src={`/api/datasets/${data.id}/images/${row}`} alt="" loading="lazy" />
                   )}
-                  <span>row {row}</span>
+                  <span>{nameOf(picked.dataset, row)}</span>
                   <small>{number(near.distances[k])}</small>
                 </button>
               </li>

@@ -43,9 +43,11 @@ from lowdim.backends.native.heaps import rank_candidates as rank_candidates
 from lowdim.backends.native.heaps import smallest as smallest
 from lowdim.backends.native.index import build_index as build_index
 from lowdim.backends.native.index import exact_search_seconds as exact_search_seconds
+from lowdim.backends.native.layout import draw_others as draw_others
 from lowdim.backends.native.layout import layout_arcs as layout_arcs
 from lowdim.backends.native.layout import layout_epochs as layout_epochs
 from lowdim.backends.native.layout import layout_radii as layout_radii
+from lowdim.backends.native.layout import pair_epochs as pair_epochs
 from lowdim.backends.native.local import barycentric_weights as barycentric_weights
 from lowdim.backends.native.local import bregman_projections as bregman_projections
 from lowdim.backends.native.products import distance_matrix as distance_matrix

@@ -1,4 +1,4 @@
-"""Epochs of a cross-entropy layout: attraction along arcs, repulsion by random points."""
+"""Epochs of layouts: forces along arcs, and between random points."""
 
 from __future__ import annotations
 
@@ -73,3 +73,21 @@ def layout_radii(arcs: LayoutArcs, Y: Array, curve: tuple[float, float]) -> tupl
     mass, spread = np.empty((2, len(Y)), dtype=Y.dtype)
     _native.layout_radii(*arcs, Y, *curve, mass, spread, current().threads)
     return mass, spread
+
+
+def pair_epochs(
+    arcs: list[LayoutArcs],
+    Y: Array,
+    moments: tuple[Array, Array],
+    *,
+    laws: Array,
+    rates: Array,
+) -> float:
+    """Run epochs of a layout of pairs; updates Y and the moments; returns the loss."""
+    parts = [tuple(kind) for kind in arcs]
+    return float(_native.pair_epochs(parts, Y, *moments, laws, rates, current().threads))
+
+
+def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
+    """Replace the rows of `drawn` by random other vertices that are not listed."""
+    _native.draw_others(listed, seed, Y, reach, drawn, current().threads)

@@ -1,14 +1,16 @@
-"""Cross-entropy layouts."""
+"""Layouts of graphs and of pairs."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from lowdim.checks import Array
 
 
 class Layouts(Protocol):
-    """Epochs of a cross-entropy layout."""
+    """Epochs of layouts, and random pairs."""
 
     def layout_arcs(self, graph: Any, rank: Array | None = None) -> Any:
         """The arcs of a CSR graph in the form that `layout_epochs` takes.
@@ -68,3 +70,57 @@ class Layouts(Protocol):
 
     def layout_radii(self, arcs: Any, Y: Array, curve: tuple[float, float]) -> tuple[Array, Array]:
         """For each vertex, the sums of w and of w d^2 over its arcs, w = 1 / (1 + a d^2b)."""
+
+    def pair_epochs(
+        self,
+        arcs: list[Any],
+        Y: Array,
+        moments: tuple[Array, Array],
+        *,
+        laws: Array,
+        rates: Array,
+    ) -> float:
+        """Run epochs of Adam on pairs of several kinds.
+
+        The loss of a pair at squared distance s is weight d / (constant + d), with d = 1 + s: an
+        attraction, or a repulsion if the weight is negative. Each pair is an arc in both
+        directions, whose weight multiplies it.
+
+        Parameters
+        ----------
+        arcs : list, from `layout_arcs`
+            One for each kind.
+        Y : array of shape (n, dim)
+            Coordinates, updated in place.
+        moments : two arrays of shape (n, dim)
+            Adam's running means of the gradient and of its square, updated in place.
+        laws : float64 array of shape (n_epochs, n_kinds, 3)
+            The constant, the weight and the reach r of each kind; if r is positive, the force is
+            multiplied by r / sqrt(d).
+        rates : float64 array of shape (n_epochs,)
+            Step sizes, with Adam's correction of the bias.
+
+        Returns
+        -------
+        float
+            The loss before the last epoch.
+        """
+
+    def draw_others(
+        self, listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf
+    ) -> None:
+        """Replace the rows of `drawn` by random vertices, distinct and not in rows of `listed`.
+
+        Parameters
+        ----------
+        listed : int32 array of shape (n, k)
+            Vertices that a vertex does not get, beside itself; -1 is none.
+        drawn : int32 array of shape (n, count)
+            Updated in place. An entry for which no vertex was found in 100 draws stays.
+        seed : int
+            Key of the random numbers, with the vertex and the number of the draw.
+        Y : array of shape (n, dim)
+            Coordinates.
+        reach : float
+            The largest distance from the vertex on the map.
+        """

@@ -130,6 +130,7 @@ class TorchBackend:
     layout_arcs = Operation(layout.layout_arcs)
     layout_epochs = Operation(layout.layout_epochs)
     layout_radii = Operation(layout.layout_radii)
+    pair_epochs = Operation(layout.pair_epochs)
     inverse = Operation(algebra.inverse)
     stress_gradient = Operation(stress.stress_gradient)
     pair_stress = Operation(stress.pair_stress)
@@ -155,6 +156,7 @@ class TorchBackend:
     listed_divergence_gradient = OnCPU(native.listed_divergence_gradient)
     nearest_in_groups = OnCPU(native.nearest_in_groups)
     drop_listed = OnCPU(native.drop_listed)
+    draw_others = OnCPU(native.draw_others)
     join_samples = OnCPU(native.join_samples)
 
     # These belong on the CPU, and are not announced.

@@ -1,4 +1,4 @@
-"""Epochs of a cross-entropy layout: attraction along arcs, repulsion by random points.
+"""Epochs of layouts: forces along arcs, and between random points.
 
 The forces, the schedule and the random numbers are those of the native backend (see
 `cpp/include/lowdim/layout.hpp` and `cpp/kernels/laws.inc`).
@@ -96,6 +96,39 @@ def layout_radii(
     near = torch.where(arcs.values > 0, near, torch.zeros_like(near))
     sums = segment_sums(torch.stack([near, near * s], dim=1), arcs.sizes)
     return get(sums[:, 0].contiguous()), get(sums[:, 1].contiguous())
+
+
+def pair_epochs(
+    device: torch.device,
+    arcs: list[Csr],
+    Y: Array,
+    moments: tuple[Array, Array],
+    *,
+    laws: Array,
+    rates: Array,
+) -> float:
+    """Run epochs of a layout of pairs; updates Y and the moments; returns the loss."""
+    at, mean, square = (put(device, array).clone() for array in (Y, *moments))
+    loss = 0.0
+    for number, rate in enumerate(rates):
+        last = number + 1 == len(rates)
+        gradient, loss = torch.zeros_like(at), 0.0
+        for kind, (constant, weight, reach) in zip(arcs, laws[number], strict=True):
+            if weight == 0 or not len(kind.values):
+                continue
+            gaps = at[kind.rows()] - at[kind.columns.long()]
+            d = 1 + gaps.square().sum(dim=1)
+            force = 2 * weight * constant * kind.values / (constant + d).square()
+            if reach > 0:
+                force = force * (reach / d.sqrt())
+            gradient += segment_sums(force[:, None] * gaps, kind.sizes)
+            if last:
+                loss += weight / 2 * float((kind.values * (d / (constant + d))).sum())
+        mean += 0.1 * (gradient - mean)
+        square += 0.001 * (gradient.square() - square)
+        at -= float(rate) * mean / (square.sqrt() + 1e-7)
+    Y[...], moments[0][...], moments[1][...] = get(at), get(mean), get(square)
+    return loss
 
 
 def _move_points(

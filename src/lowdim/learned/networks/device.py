@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from lowdim.runtime.atomic import defer_interrupts
 from lowdim.runtime.context import current
+from lowdim.runtime.interrupts import defer_interrupts
 
 
 def require_torch(purpose: str) -> None:

@@ -16,8 +16,8 @@ from lowdim.learned.networks.device import one_thread
 from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
 from lowdim.messages import argument
-from lowdim.runtime.atomic import defer_interrupts
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blocks, run
 
 SHARD = 128  # objects of a batch whose gradient one thread computes

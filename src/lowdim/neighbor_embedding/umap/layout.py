@@ -11,16 +11,17 @@ vertex), so that the result does not depend on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from lowdim.backends import backend
 from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
-from lowdim.neighbor_embedding.anchors import Anchors
+from lowdim.neighbor_embedding.anchors import Spring
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.elementary import exp, log, power
 
@@ -75,9 +76,11 @@ class Layout:
         Step size, weight of the repulsion, and number of negative samples per edge.
     density : Density, default=None
     seed : int
-    anchors : Anchors, default=None
-        Springs that act after each epoch.
+    springs : sequence of Spring
+        They act after each epoch.
     """
+
+    scheduled = True
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class Layout:
         negative_sample_rate: float = 5,
         density: Density | None = None,
         seed: int = 0,
-        anchors: Anchors | None = None,
+        springs: Sequence[Spring] = (),
     ) -> None:
         n = len(start)
         # Vertices are sorted along the first axis, so that neighbours are near in memory and random
@@ -106,7 +109,7 @@ class Layout:
         self.velocity = np.zeros_like(self.Y)
         self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
-        self.anchors = None if anchors is None else anchors.renumber(self.order)
+        self.springs = [spring.renumber(self.order) for spring in springs]
         self.density = density
         if density is not None:
             self.total = float(weights.data.sum(dtype=np.float64))
@@ -137,7 +140,7 @@ class Layout:
         while self.epoch < end:
             dense = self._uses_density(self.epoch)
             last = end
-            if dense or self.anchors is not None:
+            if dense or self.springs:
                 last = self.epoch + 1
             elif self.density is not None:
                 while last - 1 > self.epoch and self._uses_density(last - 1):
@@ -157,8 +160,8 @@ class Layout:
                 loss=loss,
             )
             self.epoch = last
-            if self.anchors is not None:
-                self.anchors.pull(self.Y)
+            for spring in self.springs:
+                spring.pull(self.Y)
         return value
 
     def state(self) -> dict[str, Any]:
@@ -199,11 +202,34 @@ class Layout:
         return (gain / (mass * exp(radii))).astype(kind), (gain / mass).astype(kind)
 
 
-def lay_out(layout: Layout, monitor: Monitor) -> tuple[Array, int]:
+class Resumable(Protocol):
+    """A layout that runs some epochs at a time."""
+
+    Y: Array
+    epoch: int
+    n_epochs: int
+    scheduled: bool  # whether the epochs depend on `n_epochs`
+
+    @property
+    def embedding(self) -> Array:
+        """The coordinates, in the original order of the objects."""
+
+    def run(self, epochs: int, *, loss: bool = False) -> float:
+        """Run some epochs; returns the loss, which may be 0 unless `loss`."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes from epoch to epoch."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same layout."""
+
+
+def lay_out(layout: Resumable, monitor: Monitor) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
     at_once = 1
     with monitor:
-        saved = monitor.load_state({"Y": layout.Y, "velocity": layout.velocity}, scheduled=True)
+        arrays = {k: v for k, v in layout.state().items() if isinstance(v, np.ndarray)}
+        saved = monitor.load_state(arrays, scheduled=layout.scheduled)
         if saved is not None:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:

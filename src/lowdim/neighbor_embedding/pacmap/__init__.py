@@ -1,0 +1,1 @@
+"""PaCMAP and LocalMAP."""

@@ -1,0 +1,126 @@
+"""Ctrl-C where it must wait: while files are written, and while contexts are entered and left.
+
+Python raises KeyboardInterrupt between any two instructions of the main thread: also in `__enter__`
+after a limit was set, or in `__exit__` before it is lifted. A context that derives from
+`AtomicContext` is entered or not, never half, while `watch_interrupts` is.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+Value = TypeVar("Value", covariant=True)
+Handle = Callable[[int, FrameType | None], Any]
+
+_waiting: list[Handle] = []  # handlers of a Ctrl-C that came while a context was entered or left
+
+
+class AtomicContext(Generic[Value]):
+    """A context manager that implements `_enter` and `_exit`, which Ctrl-C does not interrupt."""
+
+    def __enter__(self) -> Value:
+        value = self._enter()
+        if _waiting and _is_main():
+            self._exit()
+            _interrupt()
+            value = self._enter()  # the user's handler goes on
+        return value
+
+    def __exit__(self, *error: object) -> None:
+        self._exit()
+        if _waiting and _is_main():
+            _interrupt()
+
+    def _enter(self) -> Value:
+        raise NotImplementedError
+
+    def _exit(self) -> None:
+        raise NotImplementedError
+
+
+_ATOMIC = {AtomicContext.__enter__.__code__, AtomicContext.__exit__.__code__}
+
+
+class watch_interrupts(AtomicContext[None]):
+    """Let Ctrl-C wait, inside the block, while a context is entered or left."""
+
+    _handler: _Handler | None = None
+
+    def _enter(self) -> None:
+        before = signal.getsignal(signal.SIGINT)
+        if _is_main() and callable(before) and not isinstance(before, _Handler):
+            self._handler = _Handler(before)
+            with suppress(ValueError):  # a second interpreter of the process has no handlers
+                signal.signal(signal.SIGINT, self._handler)
+
+    def _exit(self) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if isinstance(handler, _Handler) and handler is self._handler:
+            signal.signal(signal.SIGINT, handler.before)
+
+
+class _Handler:
+    """A handler of Ctrl-C that passes it on, at once or when a context is entered or left."""
+
+    def __init__(self, before: Handle) -> None:
+        self.before = before
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        caller = frame
+        while caller is not None and caller.f_code not in _ATOMIC:
+            caller = caller.f_back
+        if caller is None:
+            self.before(number, frame)
+        else:
+            _waiting[:] = [self.before]
+
+
+def _interrupt() -> None:
+    _waiting.pop()(signal.SIGINT, sys._getframe())
+
+
+def _is_main() -> bool:
+    """Whether this is the thread that Python interrupts."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C until the block ends; then it acts as it would have.
+
+    Only the main thread receives Ctrl-C, so the context does nothing in other threads.
+
+    Examples
+    --------
+    >>> import signal
+    >>> done = []
+    >>> try:
+    ...     with defer_interrupts():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         done.append("written")
+    ... except KeyboardInterrupt:
+    ...     print(done)
+    ['written']
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not _is_main() or before is None:  # a handler that Python did not set cannot be restored
+        yield
+        return
+    pressed: list[Any] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

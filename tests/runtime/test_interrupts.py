@@ -1,0 +1,137 @@
+"""Ctrl-C at every instruction leaves threads, context and handler as they were."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+import lowdim
+from lowdim.runtime import context, scheduling
+from lowdim.runtime.scheduling import run, use_threads
+
+RUNTIME = str(Path(context.__file__).parent)
+BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+class InterruptAt:
+    """Presses Ctrl-C at one event of the trace of the package `lowdim.runtime`.
+
+    Parameters
+    ----------
+    moment : int
+        Number of the event.
+    event : {"line", "opcode"}
+        Whether lines or instructions are counted.
+    """
+
+    def __init__(self, moment, event):
+        self.moment, self.event, self.count = moment, event, 0
+
+    def __call__(self, frame, event, argument):
+        if not frame.f_code.co_filename.startswith(RUNTIME):
+            return None
+        frame.f_trace_opcodes = self.event == "opcode"
+        return self.step
+
+    def step(self, frame, event, argument):
+        if event == self.event:
+            self.count += 1
+            if self.count == self.moment:
+                signal.raise_signal(signal.SIGINT)
+        return self.step
+
+
+def state():
+    """All that an interrupted call could leave behind."""
+    return (
+        [library.num_threads for library in BLAS],
+        scheduling._hold.depth,
+        getattr(scheduling._inside, "depth", 0),
+        context._context.get(),
+        signal.getsignal(signal.SIGINT),
+    )
+
+
+def interrupted_everywhere(call, event):
+    """Calls with Ctrl-C at the first event, the second and so on; the number that were stopped."""
+    before, stopped = state(), 0
+    for moment in range(1, 100_000):
+        trace = InterruptAt(moment, event)
+        sys.settrace(trace)
+        try:
+            call()
+        except KeyboardInterrupt:
+            stopped += 1
+        finally:
+            sys.settrace(None)
+        assert state() == before, moment
+        if trace.count < moment:
+            return stopped
+    raise AssertionError("there is no end")
+
+
+@pytest.fixture(autouse=True)
+def _two_blas_threads():
+    previous = sys.gettrace()  # of a measurement of coverage
+    with threadpool_limits(2, user_api="blas"):
+        yield
+    sys.settrace(previous)
+
+
+def test_at_every_instruction_of_entering_and_leaving():
+    def call():
+        with use_threads(2):
+            pass
+
+    call()
+    assert interrupted_everywhere(call, "opcode") > 100
+
+
+def test_at_every_instruction_of_a_choice_of_resources():
+    def call():
+        with lowdim.compute(n_jobs=2, memory="1GB"):
+            pass
+
+    interrupted_everywhere(call, "opcode")
+
+
+def test_at_every_line_of_a_run_on_threads():
+    def call():
+        with use_threads(2):
+            run(lambda i: i, range(3))
+
+    call()
+    assert interrupted_everywhere(call, "line") > 20
+
+
+def test_at_every_line_of_a_fit_the_next_has_the_same_bits():
+    X = np.random.RandomState(0).standard_normal((30, 4))
+    expected = lowdim.PCA(2).fit_transform(X)
+    assert interrupted_everywhere(lambda: lowdim.PCA(2, n_jobs=2).fit(X), "line") > 20
+    np.testing.assert_array_equal(lowdim.PCA(2).fit_transform(X), expected)
+
+
+def test_the_handler_of_the_user_is_called():
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(1))
+    try:
+        with use_threads(2):
+            signal.raise_signal(signal.SIGINT)
+        assert pressed == [1]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_is_set_inside_stays():
+    before, own = signal.getsignal(signal.SIGINT), lambda *_: None
+    try:
+        with use_threads(2):
+            signal.signal(signal.SIGINT, own)
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
