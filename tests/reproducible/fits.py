@@ -3,8 +3,8 @@
     python tests/reproducible/fits.py [--write | name ...]
 
 prints a JSON object of the digests, or writes it to digests.json: for each fit, of the embedding,
-and of coordinates of new objects where the fit has them. Inputs are whole numbers or exact fractions, made without functions
-whose last digit depends on the machine.
+and of coordinates of new objects where the fit has them. Inputs are whole numbers or exact
+fractions, made without functions whose last digit depends on the machine.
 """
 
 from __future__ import annotations
