@@ -15,8 +15,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.objects.neighbors import neighbors
 from lowdim.runtime.elementary import exp, log, log2
 

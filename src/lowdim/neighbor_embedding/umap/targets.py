@@ -16,7 +16,7 @@ from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     intersect,
     with_data,
 )
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import row_of_entries
 from lowdim.objects.objects import objects_of
 from lowdim.runtime.elementary import exp
 

@@ -29,10 +29,9 @@ from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
-from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import BlockedObjects, Objects
 
 UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `update` runs
 BALANCE = 0.003  # share of the pull towards a global map with global_weight=0.5
