@@ -45,6 +45,15 @@ if TYPE_CHECKING:
     from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
     from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
     from lowdim.spectral.functions import spectral_embedding as spectral_embedding
+    from lowdim.spectral.graph_projections import (
+        LinearLocalTangentSpaceAlignment as LinearLocalTangentSpaceAlignment,
+    )
+    from lowdim.spectral.graph_projections import (
+        LocalityPreservingProjections as LocalityPreservingProjections,
+    )
+    from lowdim.spectral.graph_projections import (
+        NeighborhoodPreservingEmbedding as NeighborhoodPreservingEmbedding,
+    )
     from lowdim.spectral.isomap import Isomap as Isomap
     from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
         is_positive_semidefinite as is_positive_semidefinite,
@@ -107,7 +116,10 @@ def __getattr__(name: str) -> Any:
     module = _FUNCTIONS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
-    return getattr(import_module(f"lowdim.{module}"), name)
+    try:
+        return getattr(import_module(f"lowdim.{module}"), name)
+    except ModuleNotFoundError as error:  # a package of an extra, as the message says
+        raise AttributeError(str(error)) from error
 
 
 def __dir__() -> list[str]:

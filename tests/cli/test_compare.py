@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.datasets import load_wine
 from sklearn.manifold import trustworthiness
 
 from lowdim import data, tables
@@ -101,10 +102,33 @@ def test_suggest_ends_with_a_command_that_works(roll, tmp_path, monkeypatch):
     assert run(*command[1:], *OPTIONS).exit_code == 0
 
 
+def test_suggest_standardizes_columns_of_different_units_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, _ = load_wine(return_X_y=True)
+    np.savetxt("wine.csv", X, delimiter=",")
+    found = run("suggest", "wine.csv", "-m", "pca,tsne")
+    assert "388 times that of a typical column" in found.output
+    assert "lowdim embed wine.csv" in found.output
+    assert found.output.rstrip().endswith("--standardize --plot map.png")
+    given = run("suggest", "wine.csv", "-m", "pca,tsne", "--standardize")
+    assert given.output.count("--standardize") == 1
+    assert given.output.rstrip().endswith("--standardize --plot map.png")
+
+
+def test_suggest_recommends_nothing_for_noise(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("noise.csv", np.random.default_rng(0).normal(size=(200, 5)), delimiter=",")
+    found = run("suggest", "noise.csv", "-m", "pca,tsne")
+    assert "none is recommended" in found.output
+    assert "Try:" not in found.output
+    assert json.loads(run("suggest", "noise.csv", "-m", "pca", "--json").stdout)["command"] is None
+
+
 def test_suggest_repeats_the_options_that_matter(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 3)), 1000 * rng.normal(size=60)])
+    X[:, 2] += 4 * X[:, 1]  # a relation: nothing is suggested for noise
     rows = [";".join([*(f"{v:.4f}" for v in row), "x"]) for row in X]
     (tmp_path / "w.csv").write_text("\n".join(["a;b;c;big;note", *rows]) + "\n")
     options = ["--standardize", "--drop", "note,a", "--delimiter", ";", "--header"]

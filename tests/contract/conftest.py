@@ -32,6 +32,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MaximumVarianceUnfolding": {"n_neighbors": 8},
     "SpectralClustering": {"n_clusters": 3, "n_components": 2, "n_neighbors": 8, "random_state": 0},
     "DiffusionMap": {"n_neighbors": 8},
+    "LocalityPreservingProjections": {"n_neighbors": 8},
+    "NeighborhoodPreservingEmbedding": {"n_neighbors": 8},
+    "LinearLocalTangentSpaceAlignment": {"n_neighbors": 8, "tangent_dimension": 2},
     "CurvilinearDistanceAnalysis": {"n_neighbors": 8},
     **dict.fromkeys(("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE"), DESCENT),
     "MultiscaleSNE": {"max_iter": 40},
@@ -62,7 +65,7 @@ FIRST_STEPS: dict[str, dict[str, Any]] = {
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
 # rounding, except where the method's docstring says otherwise.
 ROUNDING = 1e-8
-CLOSENESS = {"MDS": 0.1, "LocallyLinearEmbedding": 0.05}
+CLOSENESS = {"LocallyLinearEmbedding": 0.05}
 
 # How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
 # new point beside a training point as one more neighbour of it.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 
 import lowdim
-from lowdim import quality
+from lowdim import PCA, quality
+from lowdim.quality.advice import DEGREES, LEVELS, advice, verdict
 
 
 @pytest.fixture(scope="module")
@@ -246,3 +248,30 @@ def test_labels_of_any_number_of_classes():
     report = quality.assess(X, X[:, :2], labels=names)
     assert report.knn_accuracy == 0
     assert report.silhouette is None
+
+
+def test_the_words_of_the_verdict_change_in_small_steps(assessed_roll):
+    report = assessed_roll[0]
+    texts = []
+    for trust in (0.897, 0.902):
+        one = replace(report, trustworthiness=quality.IntervalEstimate(trust))
+        texts.append(verdict(one).replace(f"{trust:.3f}", ""))
+    assert texts[0] == texts[1]
+    for ladder in (LEVELS, DEGREES):
+        steps = [least for least, _ in ladder[:-1]]
+        assert max(-np.diff(steps)) <= 0.25
+    share = float(report.neighborhood_preservation)
+    words = " ".join([verdict(report), *advice(report)])
+    assert f"{share:.0%} of an object's" in words
+    assert "{" not in words
+
+
+def test_columns_of_different_units_are_part_of_the_verdict():
+    X = load_wine().data
+    report = quality.assess(X, PCA(2).fit(X))
+    assert report.dominant_column[0] == 12
+    assert "column 12 of the data varies 388 times" in report.verdict
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert quality.assess(scaled, PCA(2).fit(scaled)).dominant_column is None
+    cosine = quality.assess(X, PCA(2).fit(X), metric="cosine")
+    assert cosine.dominant_column is None

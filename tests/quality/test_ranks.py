@@ -66,6 +66,11 @@ def test_the_coranking_matrix_is_the_naive_one_ties_and_all(n, levels, seed, kin
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_trustworthiness_and_continuity_are_those_of_scikit_learn(pair, k):
     X, Y = pair
+    assert quality.trustworthiness(X, X_embedded=Y, n_neighbors=k) == pytest.approx(
+        sklearn_trustworthiness(X, X_embedded=Y, n_neighbors=k), abs=1e-12
+    )
+    with pytest.raises(TypeError, match="either Y or X_embedded"):
+        quality.trustworthiness(X)
     assert quality.trustworthiness(X, Y, k) == pytest.approx(
         sklearn_trustworthiness(X, Y, n_neighbors=k), abs=1e-12
     )

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, spearmanr
+from sklearn.datasets import load_digits
+from sklearn.metrics import silhouette_score
 
 from lowdim import MDS, quality
 
@@ -69,13 +71,35 @@ def test_the_shepard_diagram_is_that_of_an_estimator(pair):
     assert ours.disparities.mean() == pytest.approx(ours.distances.mean())
 
 
+def test_measures_are_exact_up_to_some_thousands():
+    X, y = load_digits(return_X_y=True)
+    Y = X[:, 20:22]
+    exact = quality.spearman(X, Y)
+    assert exact == pytest.approx(spearmanr(pdist(X), pdist(Y)).statistic, abs=1e-9)
+    assert exact.margin == 0
+    assert quality.silhouette(X, y) == pytest.approx(silhouette_score(X, y), abs=1e-9)
+    some = quality.spearman(X, Y, n_objects=600)
+    assert 0 < some.margin < 0.1
+    assert some.low <= exact <= some.high
+    assert quality.silhouette(X, y, n_objects=600).margin > 0
+    assert quality.compare_distances(np.zeros((4100, 1)), np.zeros((4100, 1))).n == 4100
+
+
+def test_intervals_of_a_sample_hold_the_exact_value():
+    X = np.random.default_rng(8).normal(size=(1500, 4))
+    Y = X[:, :2]
+    exact = quality.spearman(X, Y)
+    samples = [quality.spearman(X, Y, n_objects=400, random_state=i) for i in range(40)]
+    assert np.mean([one.low <= exact <= one.high for one in samples]) >= 0.85
+
+
 def test_many_objects_are_sampled():
     X = np.random.default_rng(3).normal(size=(4000, 3))
-    found = quality.compare_distances(X, X[:, :2])
+    found = quality.compare_distances(X, X[:, :2], n_objects=1000)
     assert found.data.shape == (1000, 1000)
     every = quality.compare_distances(X[:1500], X[:1500, :2], n_objects=1500)
     assert found.stress_1 == pytest.approx(every.stress_1, abs=0.02)
-    again = quality.compare_distances(X, X[:, :2])
+    again = quality.compare_distances(X, X[:, :2], n_objects=1000)
     np.testing.assert_array_equal(again.objects, found.objects)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from lowdim import quality
+
+ROOT = Path(__file__).parents[2]
+FASHION = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data")) / "fashion-mnist.npz"
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +95,40 @@ def test_names_dissimilarities_duplicates_and_threads(clusters):
     same = quality.suspects(np.repeat(X[:20], 15, axis=0), np.repeat(y[:20], 15))
     assert len(same) == 0
     assert str(same) == "No suspects among 300 objects."
+
+
+def test_labels_are_not_ordered_by_their_rows():
+    X, y = load_digits(return_X_y=True)
+    given = y.copy()
+    given[::40] = (given[::40] + 1) % 10
+    found = quality.suspects(X, given)
+    scores = found.scores[:40]
+    assert len(set(scores.tolist())) > 30
+    factors = found.outlier_factors[found.objects[:40]]
+    tied = np.flatnonzero(np.diff(scores) == 0)
+    assert (np.diff(factors)[tied] > 0).all()
+
+
+@pytest.mark.skipif(not FASHION.exists(), reason=f"there is no {FASHION}")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_most_of_the_first_sixty_images_are_mislabelled(seed):
+    with np.load(FASHION) as file:
+        images, kinds = file["X"], file["y"]
+    random = np.random.default_rng(seed)
+    chosen = random.choice(len(kinds), 3000, replace=False)
+    given = kinds[chosen].astype(int)
+    wrong = random.choice(3000, 79, replace=False)
+    given[wrong] = (given[wrong] + random.integers(1, 10, size=79)) % 10
+    found = quality.suspects(images[chosen].astype(np.float32), given)
+    assert np.isin(found.objects[:60], wrong).sum() >= 48
+
+
+def test_a_sample_of_many_objects_says_so(clusters):
+    X, y = clusters
+    found = quality.suspects(X, y, n_objects=150, random_state=0)
+    assert found.n_searched == 150
+    assert np.isfinite(found.label_scores).sum() == 150
+    assert "among 150 of 400 objects, drawn at random" in str(found)
 
 
 def test_errors():

@@ -22,6 +22,13 @@ from lowdim.cli.names import MethodName, alias
     type=MethodName(several=True),
     help="Methods to try, separated by commas; by default a few of different kinds.",
 )
+@click.option(
+    "--keep",
+    type=click.Choice(["auto", "neighbors", "distances", "geodesics"]),
+    default="auto",
+    show_default=True,
+    help="What the map is to keep; geodesics are distances along the data.",
+)
 @click.option("--n-components", "-d", type=int, default=2, show_default=True, help="Of the maps.")
 @click.option(
     "--n-objects", type=int, default=2000, show_default=True, help="Most objects to try on."
@@ -36,6 +43,7 @@ def suggest(
     /,
     file: Path,
     methods: Any,
+    keep: str,
     n_components: int,
     n_objects: int,
     metric: str,
@@ -54,17 +62,22 @@ def suggest(
         suggestion = quality.suggest(
             table.X,
             None if methods is None else [method.name for method in methods],
+            keep=keep,
             n_components=n_components,
             n_objects=n_objects,
             metric=table.metric or metric,
             random_state=seed,
         )
-    best = suggestion.best
-    chosen = {k: v for k, v in best.params.items() if k != "metric" or v != table.metric}
-    words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
-    words = ["lowdim", "embed", str(file), "-m", alias(best.method), *words]
-    command = shlex.join(words + input_words(context))
+    command = None
+    if suggestion.recommended is not None:
+        params = suggestion.recommended.params.items()
+        chosen = {k: v for k, v in params if k != "metric" or v != table.metric}
+        words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
+        words = ["lowdim", "embed", str(file), "-m", alias(suggestion.recommended.method), *words]
+        words += [*input_words(context), *(["--standardize"] if suggestion.standardized else [])]
+        command = shlex.join(words)
     console.show(str(suggestion))
-    console.say(f"\nTry: {command} --plot map.png")
+    if command is not None:
+        console.say(f"\nTry: {command} --plot map.png")
     console.record(**suggestion.to_dict(), command=command)
     console.finish()

@@ -41,8 +41,7 @@ from lowdim.quality.stress import (
     stress_1,
 )
 from lowdim.quality.structure import Structure, StructureTest
-from lowdim.quality.suggest import suggest
-from lowdim.quality.suggestion import Candidate, Suggestion
+from lowdim.quality.suggest import Candidate, Suggestion, suggest
 from lowdim.quality.suspects import Suspects, suspects
 
 __all__ = [

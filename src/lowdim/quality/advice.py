@@ -13,8 +13,28 @@ from lowdim.catalog import Method, find
 if TYPE_CHECKING:
     from lowdim.quality.assessment import Assessment
 
-POOR = 0.5  # correlations below this are too weak to interpret distances
-FAIR = 0.75
+FAIR = 0.75  # correlations below this are warned of
+LEVELS = (
+    (0.75, "very faithful at nearly all scales"),
+    (0.6, "faithful at most scales"),
+    (0.45, "fairly faithful: it keeps about half of the data's neighbourhoods"),
+    (0.3, "fair: it keeps a large part of the data's neighbourhoods"),
+    (0.15, "rough: it keeps some of the data's neighbourhoods, most are lost"),
+    (0.05, "very rough: it keeps few of the data's neighbourhoods"),
+    (-1.0, "hardly better than a random map"),
+)
+DEGREES = (
+    (0.9, "closely follow"),
+    (0.75, "mostly follow"),
+    (0.5, "only partly follow"),
+    (0.25, "hardly follow"),
+    (-1.0, "do not follow"),
+)
+
+
+def _grade(value: float, ladder: tuple[tuple[float, str], ...]) -> str:
+    """The words for a value, from a ladder in small steps."""
+    return next((words for least, words in ladder if value >= least), ladder[-1][1])
 
 
 def verdict(assessment: Assessment) -> str:
@@ -26,17 +46,15 @@ def verdict(assessment: Assessment) -> str:
             "columns with one mode each. Groups, curves or gaps on this map come from chance or "
             "from the method, not from the data."
         )
-    auc = float(assessment.rnx_auc)
-    level = (
-        "faithful at most scales"
-        if auc >= 0.6
-        else "fair: it preserves a large part of the data's neighbourhoods"
-        if auc >= 0.35
-        else "rough: it preserves some of the data's neighbourhoods, most are lost"
-        if auc >= 0.1
-        else "hardly better than a random map"
-    )
+    level = _grade(float(assessment.rnx_auc), LEVELS)
     text = f"This map is {level} (R_NX AUC {assessment.rnx_auc}). {_scales(assessment)}"
+    if assessment.dominant_column is not None:
+        column, ratio = assessment.dominant_column
+        text += (
+            f" But column {column} of the data varies {ratio:,.0f} times as much as a typical one, "
+            "so the distances that the map was compared with are almost those of this column "
+            "alone: standardize the columns first."
+        )
     if structure is not None and structure.kind == "columns":
         text += (
             f" {' '.join(structure.findings)} No relation between columns was found: groups on "
@@ -51,28 +69,22 @@ def _catalog_row(assessment: Assessment) -> Method | None:
 
 
 def _scales(assessment: Assessment) -> str:
-    """Which scales the map preserves."""
-    near, far = float(assessment.trustworthiness), assessment.spearman
-    close = (
-        "Most neighbours on it are real"
-        if float(assessment.neighborhood_preservation) >= 0.5
-        else "Neighbours on it are real or nearly so"
-        if near >= 0.9 and assessment.false_rank <= 5 * assessment.n_neighbors
-        else "Neighbours on it come from the same region of the data, but are seldom the nearest"
-        if near >= 0.9
-        else "Its neighbours are often false"
-    )
-    what, measure, along = "straight-line distances", "Spearman", assessment.geodesic_correlation
+    """Which neighbours and distances the map keeps, in numbers and in words that grow with them."""
+    k, kept = assessment.n_neighbors, float(assessment.neighborhood_preservation)
+    near = f"{kept:.0%} of an object's {k} nearest on the map are among its {k} nearest in the data"
+    if kept < 1:
+        near += (
+            f", and half of the others are among its {assessment.false_rank:,.0f} nearest of "
+            f"{assessment.n_objects:,}"
+        )
+    where, measure, far = "in", "Spearman", assessment.spearman
+    along = assessment.geodesic_correlation
     if along is not None and along > far + 0.1:
-        what, measure, far = "distances along the data", "geodesic", along
-    wide = (
-        f"{what} are kept in order"
-        if far >= 0.8
-        else f"{what} are kept in order only roughly"
-        if far >= POOR
-        else "large distances do not follow the data"
+        where, measure, far = "along", "geodesic", along
+    return (
+        f"{near} (trustworthiness {float(assessment.trustworthiness):.3f}). Distances on it "
+        f"{_grade(far, DEGREES)} those {where} the data ({measure} correlation {far:.2f})."
     )
-    return f"{close} (trustworthiness {near:.3f}); {wide} ({measure} correlation {far:.2f})."
 
 
 def advice(assessment: Assessment) -> Iterator[str]:
@@ -93,11 +105,11 @@ def advice(assessment: Assessment) -> Iterator[str]:
 def _neighbours(assessment: Assessment) -> Iterator[str]:
     k = assessment.n_neighbors
     lost = 1 - float(assessment.neighborhood_preservation)
-    if lost > 0.3:
+    if lost > 0.1:
         yield (
             f"Single neighbours: {lost:.0%} of an object's {k} nearest on the map are not among "
             f"its {k} nearest in the data; half of those are beyond its "
-            "{assessment.false_rank:,.0f} nearest in the data."
+            f"{assessment.false_rank:,.0f} nearest in the data."
         )
     trust, continuity = float(assessment.trustworthiness), float(assessment.continuity)
     if continuity - trust > 0.03:
@@ -116,44 +128,36 @@ def _neighbours(assessment: Assessment) -> Iterator[str]:
 
 def _densities(assessment: Assessment) -> Iterator[str]:
     value = assessment.density_correlation
-    known = f"density correlation {value:.2f}"
+    if value >= FAIR:
+        return
     row = _catalog_row(assessment)
-    if row is not None and row.local_only and value < FAIR:
-        follow = "hardly follow" if value < POOR else "only partly follow"
-        yield (
-            f"Sizes and densities of clusters: {assessment.method} evens them out. On this map "
-            f"they {follow} those in the data ({known})."
-        )
-    elif value < POOR:
-        yield (
-            "Sizes and densities of clusters: how dense the map is somewhere hardly follows how "
-            f"dense the data are there ({known})."
-        )
+    local = row is not None and row.local_only
+    start = f"{assessment.method} evens them out. On" if local else "on"
+    yield (
+        f"Sizes and densities of clusters: {start} this map they {_grade(value, DEGREES)} those "
+        f"in the data (density correlation {value:.2f})."
+    )
 
 
 def _gaps(assessment: Assessment) -> Iterator[str]:
-    far = assessment.spearman_far
-    known = f"Spearman correlation of far pairs {far:.2f}"
-    along = assessment.geodesic_correlation
+    far, along = assessment.spearman_far, assessment.geodesic_correlation
+    if far >= FAIR:
+        return
+    known = f"{_grade(far, DEGREES)} the data (Spearman correlation of far pairs {far:.2f}"
     row = _catalog_row(assessment)
-    if row is not None and row.local_only and far < FAIR:
-        follows = "hardly follows" if far < POOR else "only partly follows"
+    if along is not None and along >= FAIR and along > far + 0.1:
         yield (
-            f"Distances between clusters: {assessment.method} keeps neighbours; where it puts "
-            f"clusters and how wide the gaps are {follows} the data ({known})."
+            f"Straight-line distances: large ones {known}). The map shows distances along the "
+            f"data, from neighbour to neighbour (geodesic correlation {along:.2f})."
         )
-    elif far < POOR and along is not None and along >= FAIR:
+    elif row is not None and row.local_only:
         yield (
-            f"Straight-line distances: large ones do not follow the data ({known}). The map shows "
-            f"distances along the data, from neighbour to neighbour (geodesic correlation "
-            f"{along:.2f})."
+            f"Distances between clusters: {assessment.method} keeps neighbours; the places of "
+            f"clusters and the widths of gaps {known})."
         )
-    elif far < POOR:
-        yield (
-            "Which groups are far from which: large distances on the map do not follow those in "
-            f"the data ({known}"
-            + (f", geodesic correlation {along:.2f})." if along is not None else ").")
-        )
+    else:
+        also = "" if along is None else f", geodesic correlation {along:.2f}"
+        yield f"Which groups are far from which: large distances on the map {known}{also})."
 
 
 def _components(assessment: Assessment) -> Iterator[str]:

@@ -13,6 +13,8 @@ from lowdim.checks import Array
 from lowdim.estimator import Embedder
 from lowdim.neighbor_graphs.geodesics import geodesics
 from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.objects.objects import MeasuredObjects
+from lowdim.objects.scales import dominant_column
 from lowdim.quality.advice import advice, verdict
 from lowdim.quality.assessment import Assessment
 from lowdim.quality.dimension import (
@@ -26,7 +28,6 @@ from lowdim.quality.measures import MEASURES
 from lowdim.quality.ranks import Ranks, ranks_between
 from lowdim.quality.rows import Rows, choose_rows, data_rows, map_rows, rows_of, sample_objects
 from lowdim.quality.stress import (
-    MAX_OBJECTS_PAIRED,
     Distances,
     choose_objects,
     distances_of,
@@ -37,6 +38,7 @@ from lowdim.runtime.scheduling import uses_threads
 
 MIN_OBJECTS = 5
 DEFAULT_NEIGHBORS = 15
+OBJECTS_PAIRED = 2000  # objects between which distances are compared: two million pairs
 MAX_GEODESIC_OBJECTS = 100_000  # beyond, geodesics take too long
 GEODESIC_SOURCES = 100  # objects from which geodesics are followed
 GEODESIC_NEIGHBORS = 8  # that geodesics go through: more would cut corners
@@ -148,6 +150,14 @@ class AssessedData:
         """Whether the data have structure."""
         return structure_of(self.rows, self.random_state)
 
+    @cached_property
+    def dominant_column(self) -> tuple[int, float] | None:
+        """The column that outweighs the others in Euclidean distances, and how many times."""
+        objects = self.rows.objects
+        if not isinstance(objects, MeasuredObjects) or not objects.euclidean:
+            return None
+        return dominant_column(objects.rows)
+
     def subset(self, kept: Array) -> AssessedData:
         """The same for some of the objects."""
         return replace(self, rows=rows_of(self.rows.objects.subset(kept)))
@@ -210,7 +220,7 @@ def assess_map(
     k = max(1, min(DEFAULT_NEIGHBORS, (rows.n - 1) // 3)) if n_neighbors is None else n_neighbors
     k = checks.integer(k, "n_neighbors", 1, (rows.n - 1) // 2, " (less than half of the objects)")
     ranks = ranks_between(rows, placed, choose_rows(rows.n, n_rows, random_state), k)
-    distances = distances_of(rows, placed, choose_objects(rows.n, MAX_OBJECTS_PAIRED, random_state))
+    distances = distances_of(rows, placed, choose_objects(rows.n, OBJECTS_PAIRED, random_state))
     false = ranks.data_ranks[ranks.data_ranks > k]
     known = _known_graph(ranks, graph)
     sources = {"ranks": ranks, "distances": distances}
@@ -230,8 +240,9 @@ def assess_map(
         n_compared=len(distances.objects),
         concentration=_concentration(Y),
         false_rank=float(np.median(false)) if len(false) else float(k),
-        geodesic_correlation=_geodesic_correlation(known, placed, random_state),
+        geodesic_correlation=geodesic_correlation(known, placed, random_state),
         n_graph_components=None if known is None else known.components()[0],
+        dominant_column=data.dominant_column,
         dimension=_dimension(ranks, distances),
         structure=data.structure,
         labels=None if labels is None else label_quality(labels, ranks, distances),
@@ -262,7 +273,7 @@ def _known_graph(ranks: Ranks, graph: NeighborGraph | None) -> NeighborGraph | N
     return graph
 
 
-def _geodesic_correlation(
+def geodesic_correlation(
     graph: NeighborGraph | None, placed: Rows, random_state: Any
 ) -> float | None:
     """Rank correlation of distances on the map with those along the neighbour graph."""

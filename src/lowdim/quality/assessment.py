@@ -63,6 +63,9 @@ class Assessment:
         Median rank in the data of false neighbours, those among the k nearest on the map only.
     n_graph_components : int or None
         Number of connected components of the data's neighbour graph; None if it is not known.
+    dominant_column : tuple of int and float, or None
+        A column of the data whose standard deviation is at least 30 times that of a typical one,
+        and how many times; None if there is none, or the distances are not Euclidean.
     dimension : IntrinsicDimension
         Estimates of the intrinsic dimension of the data.
     structure : Structure or None
@@ -112,6 +115,7 @@ class Assessment:
     concentration: float
     false_rank: float
     n_graph_components: int | None
+    dominant_column: tuple[int, float] | None
     dimension: IntrinsicDimension
     structure: Structure | None
     labels: LabelQuality | None

@@ -146,7 +146,7 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
     return _explained_share(check_labels(values, ranks.n).astype(np.float64), ranks, ranks.map_ids)
 
 
-def silhouette(Y: Any, labels: Any, **options: Any) -> float:
+def silhouette(Y: Any, labels: Any, **options: Any) -> IntervalEstimate:
     """Compute the mean silhouette of the classes on the map.
 
     Parameters
@@ -160,7 +160,7 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> float:
 
     Returns
     -------
-    float
+    IntervalEstimate
         Between -1 and 1, higher is better.
 
     References
@@ -174,14 +174,15 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> float:
     >>> round(quality.silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 2)
     0.9
     """
+    from sklearn.metrics import silhouette_samples
+
     distances = compare_distances(Y, Y, **options)
-    codes = class_codes(check_labels(labels, np.shape(Y)[0]))[1]
-    value = _silhouette(distances.map, codes[distances.objects])
-    if value is None:
+    codes = class_codes(check_labels(labels, distances.n))[1][distances.objects]
+    if not _has_silhouette(codes):
         raise ValueError(
             "labels: a silhouette needs at least two classes, and two objects of one class."
         )
-    return value
+    return mean_of(silhouette_samples(distances.map, codes, metric="precomputed"), distances.n)
 
 
 def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
@@ -200,6 +201,10 @@ def _explained_share(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimat
 def _silhouette(D: Array, codes: Array) -> float | None:
     from sklearn.metrics import silhouette_score
 
-    if not 2 <= len(np.unique(codes)) < len(codes):
+    if not _has_silhouette(codes):
         return None
     return float(silhouette_score(D, codes, metric="precomputed"))
+
+
+def _has_silhouette(codes: Array) -> bool:
+    return 2 <= len(np.unique(codes)) < len(codes)

@@ -8,13 +8,17 @@ from lowdim.quality.interval import IntervalEstimate
 from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks
 
 
-def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
+def trustworthiness(
+    X: Any, Y: Any = None, n_neighbors: int = 5, *, X_embedded: Any = None, **options: Any
+) -> IntervalEstimate:
     """Measure how far the neighbours on the map are neighbours in the data.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         Size of the neighbourhoods, less than n / 2.
+    X_embedded : array-like of shape (n, p), optional
+        The name of Y in scikit-learn; give one of the two.
     X, Y, **options
         As in `compare_ranks`.
 
@@ -35,7 +39,10 @@ def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> Int
     >>> print(quality.trustworthiness(X, X[:, :2]))
     0.871
     """
-    return compare_ranks(X, Y, n_neighbors, **options).trustworthiness
+    if (Y is None) == (X_embedded is None):
+        raise TypeError("trustworthiness needs the map, once: give either Y or X_embedded.")
+    placed = X_embedded if Y is None else Y
+    return compare_ranks(X, placed, n_neighbors, **options).trustworthiness
 
 
 def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:

@@ -1,4 +1,8 @@
-"""Measures by distances: all pairs of up to 1,000 objects, or of 1,000 drawn at random."""
+"""Measures by distances between all pairs of objects, or between those of a sample.
+
+Up to 4,000 objects the measures are exact. Of more, 4,000 are drawn at random, and every number
+carries its 95 % interval (see `IntervalEstimate`).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,14 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
+from lowdim.quality.interval import IntervalEstimate, mean_of
 from lowdim.quality.rows import Rows, data_rows, map_rows, rows_of
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import uses_threads
 
-MAX_OBJECTS_PAIRED = 1000  # objects all of whose pairs are compared: half a million pairs
+MAX_OBJECTS_PAIRED = 4000  # objects all of whose pairs are compared: eight million pairs
+N_GROUPS = 10  # parts of a sample, between which the variation gives the confidence interval
+PAIR_BYTES = 60  # two matrices, both halves of them and their ranks
 
 
 class ShepardDiagram(NamedTuple):
@@ -45,11 +53,29 @@ class Distances:
         Row numbers of the objects that were compared.
     data, map : ndarray of shape (m, m)
         Their distances.
+    n : int
+        Number of all objects; those that were compared are a sample if m < n.
     """
 
     objects: Array
     data: Array
     map: Array
+    n: int
+
+    def estimate(self, name: str) -> IntervalEstimate:
+        """A measure with its confidence interval, from parts of the sample."""
+        value = float(getattr(self, name))
+        m = len(self.objects)
+        if m == self.n:
+            return IntervalEstimate(value)
+        groups = [np.arange(start, m, N_GROUPS) for start in range(min(N_GROUPS, m // 3))]
+        parts = [
+            Distances(self.objects[g], self.data[np.ix_(g, g)], self.map[np.ix_(g, g)], self.n)
+            for g in groups
+        ]
+        known = np.array([getattr(part, name) for part in parts])
+        finite = np.sqrt((1 - m / self.n) / (1 - len(parts) / self.n))  # `mean_of` has its own
+        return IntervalEstimate(value, mean_of(known, self.n).margin * finite)
 
     @cached_property
     def pairs(self) -> tuple[Array, Array]:
@@ -156,9 +182,13 @@ def rank_correlation(a: Array, b: Array) -> float:
 
 def distances_of(data: Rows, placed: Rows, objects: Array) -> Distances:
     """The distances between some objects in two spaces."""
-    return Distances(
-        objects, pairwise_distances(data, objects), pairwise_distances(placed, objects)
+    memory.claim(
+        PAIR_BYTES * len(objects) ** 2,
+        f"Comparing all distances between {len(objects):,} objects",
+        "Compare fewer of them (n_objects).",
     )
+    own, mapped = pairwise_distances(data, objects), pairwise_distances(placed, objects)
+    return Distances(objects, own, mapped, data.n)
 
 
 @uses_threads
@@ -178,7 +208,7 @@ def compare_distances(
     ----------
     X, Y, metric, metric_params, n_jobs
         As in `compare_ranks`.
-    n_objects : int, default=1000
+    n_objects : int, default=4000
         All pairs of this many objects are compared, drawn at random if there are more.
     random_state : int, RandomState instance or None, optional
         Seed of the sample.
@@ -203,7 +233,7 @@ def compare_distances(
     return distances_of(data, placed, choose_objects(data.n, count, random_state))
 
 
-def stress_1(X: Any, Y: Any, **options: Any) -> float:
+def stress_1(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute Kruskal's stress-1 of the map at its best scale: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
@@ -213,10 +243,10 @@ def stress_1(X: Any, Y: Any, **options: Any) -> float:
     Kruskal, "Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis",
     Psychometrika 29, 1964.
     """
-    return compare_distances(X, Y, **options).stress_1
+    return compare_distances(X, Y, **options).estimate("stress_1")
 
 
-def sammon_stress(X: Any, Y: Any, **options: Any) -> float:
+def sammon_stress(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute Sammon's stress of the map at its best scale: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
@@ -226,26 +256,26 @@ def sammon_stress(X: Any, Y: Any, **options: Any) -> float:
     Sammon, "A nonlinear mapping for data structure analysis", IEEE Transactions on Computers 18,
     1969.
     """
-    return compare_distances(X, Y, **options).sammon_stress
+    return compare_distances(X, Y, **options).estimate("sammon_stress")
 
 
-def spearman(X: Any, Y: Any, **options: Any) -> float:
+def spearman(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute the rank correlation of the distances in data and map: higher is better.
 
     Parameters are those of `compare_distances`.
     """
-    return compare_distances(X, Y, **options).spearman
+    return compare_distances(X, Y, **options).estimate("spearman")
 
 
-def spearman_far(X: Any, Y: Any, **options: Any) -> float:
+def spearman_far(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute `spearman` for the half of the pairs that are farther apart in the data.
 
     Parameters are those of `compare_distances`.
     """
-    return compare_distances(X, Y, **options).spearman_far
+    return compare_distances(X, Y, **options).estimate("spearman_far")
 
 
-def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
+def distance_correlation(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute the distance correlation of data and map: 0 to 1, higher is better.
 
     Parameters are those of `compare_distances`.
@@ -255,10 +285,10 @@ def distance_correlation(X: Any, Y: Any, **options: Any) -> float:
     Székely, Rizzo and Bakirov, "Measuring and testing dependence by correlation of distances",
     Annals of Statistics 35, 2007.
     """
-    return compare_distances(X, Y, **options).distance_correlation
+    return compare_distances(X, Y, **options).estimate("distance_correlation")
 
 
-def residual_variance(X: Any, Y: Any, **options: Any) -> float:
+def residual_variance(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute 1 - R² of the distances in data and map: 0 to 1, lower is better.
 
     Parameters are those of `compare_distances`.
@@ -268,7 +298,7 @@ def residual_variance(X: Any, Y: Any, **options: Any) -> float:
     Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality
     reduction", Science 290, 2000.
     """
-    return compare_distances(X, Y, **options).residual_variance
+    return compare_distances(X, Y, **options).estimate("residual_variance")
 
 
 def shepard(X: Any, Y: Any, **options: Any) -> ShepardDiagram:

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.quality.labels import check_labels, class_codes
-from lowdim.quality.rows import Rows, blocks_of, data_rows
+from lowdim.quality.rows import data_rows
+from lowdim.quality.stress import choose_objects
 from lowdim.runtime.scheduling import uses_threads
 from lowdim.summaries import html_table, short_repr
 
 DEFAULT_NEIGHBORS = 10
+MAX_OBJECTS_SEARCHED = 100_000
+SCALES = (0.5, 1.0, 2.0, 4.0)  # sizes of the neighbourhoods that vote, as multiples of k
+VOTE_FLOOR = 0.02  # share of the votes that any label could get by chance
+PROFILE_FLOOR = 0.001  # the same on average over a class
+WEIGHT = 0.75  # of each of the two log likelihoods, as neighbours are not independent witnesses
+SUSPICIOUS = 0.8  # the score from which a label is suspected
 MOST_LISTED = 20  # suspects that are printed
 OUTLIER_DEVIATIONS = 5.0  # of the log outlier factor above its median
 NORMAL_MAD = 1.4826  # standard deviations of a normal distribution per median absolute deviation
@@ -32,17 +38,19 @@ class Suspects:
     reasons : ndarray of shape (m,) of str
         "label" or "outlier".
     scores : ndarray of shape (m,)
-        Suspicion between 0 and 1: for a label, the weight of neighbours with the suggested label
-        as a share of that with either; for an outlier, 1 - 1 / outlier factor.
+        Suspicion between 0 and 1: for a label, one minus its probability given the labels of the
+        neighbours; for an outlier, 1 - 1 / outlier factor.
     labels, suggested : ndarray of shape (m,)
         The label of each suspect and the label that its neighbours suggest.
     n_same, n_suggested : ndarray of shape (m,)
         Number of the k nearest neighbours with the object's own and with the suggested label.
     label_scores, outlier_factors : ndarray of shape (n,)
         The score of the label, and the distance to the k-th neighbour as a multiple of the
-        neighbours' median one, of every object.
+        neighbours' median one, of every object; NaN for those that were not searched.
     n_neighbors : int
         Number of neighbours k.
+    n_searched : int
+        Number of objects that were searched; a sample if it is less than n.
     """
 
     objects: Array
@@ -55,6 +63,7 @@ class Suspects:
     label_scores: Array
     outlier_factors: Array
     n_neighbors: int
+    n_searched: int
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -69,10 +78,18 @@ class Suspects:
             f"labelled {suggested} and {self.n_same[at]} {label}."
         )
 
+    @property
+    def summary(self) -> str:
+        """How many suspects there are, and among how many objects they were sought."""
+        n = len(self.label_scores)
+        sample = f"{self.n_searched:,} of {n:,} objects, drawn at random"
+        among = f"{n:,} objects" if self.n_searched == n else sample
+        return f"{len(self) or 'No':{',' if len(self) else ''}} suspects among {among}"
+
     def __str__(self) -> str:
         if not len(self):
-            return f"No suspects among {len(self.label_scores):,} objects."
-        lines = [f"{len(self):,} suspects among {len(self.label_scores):,} objects", ""]
+            return f"{self.summary}."
+        lines = [self.summary, ""]
         lines.append("  object  score  reason   label -> suggested (neighbours with each)")
         for at in range(min(len(self), MOST_LISTED)):
             line = f"{self.objects[at]:8d}  {self.scores[at]:.3f}  {self.reasons[at]:<7}  "
@@ -97,8 +114,9 @@ class Suspects:
             ]
             for at in range(min(len(self), MOST_LISTED))
         ]
-        title = f"{len(self):,} suspects among {len(self.label_scores):,} objects"
-        return html_table(title, ["object", "score", "label", "neighbours' label", "why"], rows)
+        return html_table(
+            self.summary, ["object", "score", "label", "neighbours' label", "why"], rows
+        )
 
 
 @uses_threads
@@ -109,6 +127,8 @@ def suspects(
     n_neighbors: int | None = None,
     metric: Any = "euclidean",
     metric_params: dict[str, Any] | None = None,
+    n_objects: int = MAX_OBJECTS_SEARCHED,
+    random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Suspects:
     """Find objects that are probably mislabelled, and outliers.
@@ -128,6 +148,10 @@ def suspects(
         How distances are measured.
     metric_params : dict, optional
         Further arguments of the metric.
+    n_objects : int, default=100_000
+        Of more objects, this many are drawn at random, and suspects are sought among them.
+    random_state : int, RandomState instance or None, optional
+        Seed of the sample.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
@@ -138,18 +162,23 @@ def suspects(
 
     Notes
     -----
-    Each of the k nearest neighbours votes for its label with a weight that falls with its distance,
-    1 / (1 + (d / median d)²). The votes for a label are divided by those it could get at most: a
-    class of m objects has at most m - 1 (or m) neighbours to vote for it, so members of small
-    classes are not suspected for the size of their class. An object is suspected of a wrong label
-    if another label gets more votes than its own; a class of a single object is never suspected.
+    Neighbours vote for their label with a weight that falls with their distance d, 1 / (1 + (d /
+    median d)²), in neighbourhoods of k / 2, k, 2 k and 4 k objects. The votes for a label are
+    divided by those it could get at most: a class of m objects has at most m - 1 (or m) neighbours
+    to vote for it, so members of small classes are not suspected for the size of their class.
+    The logarithm of a label's probability is, up to a constant, a weighted sum of two terms: the
+    logarithm of its votes, and the log likelihood of all votes among those that members of its
+    class get. By the second, a shirt with neighbours among coats is less suspicious than a
+    sandal with the same neighbours. An object is suspected of a wrong label if the
+    probability of its own label is below 0.2; a class of a single object is never suspected.
 
     The outlier factor is the distance to the k-th neighbour over the median of the same of the
     neighbours, a simplified local outlier factor. An object is an outlier if the logarithm of its
     factor is more than five robust standard deviations above the median. The neighbours of an
     outlier are too far away to predict its label.
 
-    The cost is that of all pairs of objects.
+    The neighbours are exact up to 10,000 objects and approximate for more (see
+    `lowdim.neighbors`).
 
     References
     ----------
@@ -170,47 +199,48 @@ def suspects(
     ([7], [0])
     """
     data = data_rows(X, metric, metric_params)
-    if data.n < 4:
-        raise ValueError(f"X: n_samples = {data.n}, but suspects need at least 4 objects.")
-    k = min(DEFAULT_NEIGHBORS, (data.n - 1) // 2) if n_neighbors is None else n_neighbors
-    k = checks.integer(k, "n_neighbors", 1, data.n - 1, " (the number of other objects)")
-    values = check_labels(labels, data.n)
-    classes, codes = class_codes(values)
-    ids, near = _neighbors(data, k)
-    factors = _outlier_factors(ids, near)
+    n = data.n
+    if n < 4:
+        raise ValueError(f"X: n_samples = {n}, but suspects need at least 4 objects.")
+    values = check_labels(labels, n)
+    chosen = choose_objects(n, checks.integer(n_objects, "n_objects", 4), random_state)
+    m = len(chosen)
+    k = min(DEFAULT_NEIGHBORS, (m - 1) // 2) if n_neighbors is None else n_neighbors
+    k = checks.integer(k, "n_neighbors", 1, m - 1, " (the number of other objects)")
+    classes, codes = class_codes(values[chosen])
+    objects = data.objects if m == n else data.objects.subset(chosen)
+    graph = objects.neighbor_graph(min(int(k * max(SCALES)), m - 1))
+    ids, near = graph.indices, graph.distances.astype(np.float64)
+    factors = _outlier_factors(ids[:, :k], near[:, :k])
     logs = np.log(factors)
     middle = float(np.median(logs))
     spread = NORMAL_MAD * float(np.median(np.abs(logs - middle)))
     outlier = (logs > middle + OUTLIER_DEVIATIONS * spread) & (factors > 1)
-    scores, suggested = _label_scores(codes, ids, near, len(classes))
+    scores, suggested = _label_scores(codes, ids, near, k, len(classes))
     total = np.where(outlier, 1 - 1 / factors, scores)
-    indices = np.flatnonzero(outlier | (scores > 0.5))
-    indices = indices[np.lexsort((indices, -total[indices]))]
-    around = codes[ids[indices]]
+    at = np.flatnonzero(outlier | (scores > SUSPICIOUS))
+    at = at[np.lexsort((at, factors[at], -total[at]))]  # of equal scores, dense places first
+    around = codes[ids[at, :k]]
     return Suspects(
-        objects=indices,
-        reasons=np.where(outlier[indices], "outlier", "label"),
-        scores=total[indices],
-        labels=classes[codes[indices]],
-        suggested=classes[suggested[indices]],
-        n_same=(around == codes[indices, None]).sum(axis=1),
-        n_suggested=(around == suggested[indices, None]).sum(axis=1),
-        label_scores=scores,
-        outlier_factors=factors,
+        objects=chosen[at],
+        reasons=np.where(outlier[at], "outlier", "label"),
+        scores=total[at],
+        labels=classes[codes[at]],
+        suggested=classes[suggested[at]],
+        n_same=(around == codes[at, None]).sum(axis=1),
+        n_suggested=(around == suggested[at, None]).sum(axis=1),
+        label_scores=_of_all(scores, chosen, n),
+        outlier_factors=_of_all(factors, chosen, n),
         n_neighbors=k,
+        n_searched=m,
     )
 
 
-def _neighbors(data: Rows, k: int) -> tuple[Array, Array]:
-    """Indices of and distances to the k nearest of all objects."""
-    ids, near = [], []
-    for rows in blocks_of(np.arange(data.n, dtype=np.int32), data.n):
-        keys = data.keys(rows)
-        keys[np.arange(len(rows)), rows] = np.inf
-        nearest = backend().smallest(keys, k)
-        ids.append(nearest[0])
-        near.append(data.lengths(nearest[1]).astype(np.float64))
-    return np.concatenate(ids), np.concatenate(near)
+def _of_all(values: Array, chosen: Array, n: int) -> Array:
+    """The values of some objects among all, NaN for the others."""
+    out = np.full(n, np.nan)
+    out[chosen] = values
+    return out
 
 
 def _outlier_factors(ids: Array, near: Array) -> Array:
@@ -223,27 +253,62 @@ def _outlier_factors(ids: Array, near: Array) -> Array:
     return np.asarray(np.maximum(np.maximum(reach, least) / around, floor))
 
 
-def _label_scores(codes: Array, ids: Array, near: Array, n_classes: int) -> tuple[Array, Array]:
-    """The suspicion of every label and the label that neighbours suggest."""
-    n, k = ids.shape
+def _label_scores(
+    codes: Array, ids: Array, near: Array, k: int, n_classes: int
+) -> tuple[Array, Array]:
+    """The suspicion of every label and the most probable other label.
+
+    The log likelihoods are shifted so that those of labels without votes are 0, and kept sparse:
+    only labels of neighbours, and labels that are seen together with these, have others.
+    """
+    from scipy.sparse import csr_array, diags_array
+
+    votes = _votes(codes, ids, near, k, n_classes)
     sizes = np.bincount(codes, minlength=n_classes)
-    middle = np.median(near, axis=1, keepdims=True)
-    weights = 1 / (1 + (near / np.where(middle > 0, middle, 1.0)) ** 2)
-    most = np.cumsum(weights, axis=1)  # the votes that a class with so many members could get
-    own = _share(weights, codes[ids] == codes[:, None], most, sizes[codes] - 1)
-    best, suggested = np.zeros(n), codes.copy()
-    for at in range(k):
-        other = codes[ids[:, at]]
-        share = _share(weights, codes[ids] == other[:, None], most, sizes[other])
-        better = (other != codes) & (share > best)
-        best, suggested = np.where(better, share, best), np.where(better, other, suggested)
-    total = own + best
-    scores = np.where(total > 0, best / np.where(total > 0, total, 1.0), 0.0)
+    members = csr_array((1 / sizes[codes], (codes, np.arange(len(codes)))))
+    profiles = members @ votes  # of each class, the mean votes that its members get
+    profiles.data = np.log1p(profiles.data / PROFILE_FLOOR)
+    likelihoods = WEIGHT * (votes @ profiles.T)
+    votes.data = WEIGHT * np.log1p(votes.data / VOTE_FLOOR)
+    logits = csr_array(likelihoods + votes)
+    rows = np.repeat(np.arange(len(codes)), np.diff(logits.indptr))
+    peak = logits.max(axis=1).toarray().ravel()
+    weights = csr_array((np.exp(logits.data - peak[rows]), logits.indices, logits.indptr))
+    rest = n_classes - np.diff(logits.indptr)  # labels with a likelihood of 0
+    total = weights.sum(axis=1) + rest * np.exp(-peak)
+    own = weights[np.arange(len(codes)), codes]
+    others = csr_array(weights - diags_array(own) @ _one_hot(codes, n_classes))
+    scores = 1 - np.maximum(own, np.exp(-peak)) / total
     scores[sizes[codes] == 1] = 0.0
-    return scores, suggested
+    return scores, np.ravel(others.argmax(axis=1))
 
 
-def _share(weights: Array, voting: Array, most: Array, members: Array) -> Array:
-    """The votes of some neighbours as a share of those that so many members could give."""
-    count = np.clip(members, 1, weights.shape[1]) - 1
-    return np.asarray((weights * voting).sum(axis=1) / most[np.arange(len(most)), count])
+def _one_hot(codes: Array, n_classes: int) -> Any:
+    from scipy.sparse import csr_array
+
+    n = len(codes)
+    return csr_array((np.ones(n), (np.arange(n), codes)), shape=(n, n_classes))
+
+
+def _votes(codes: Array, ids: Array, near: Array, k: int, n_classes: int) -> Any:
+    """The votes of neighbours for each label, a sparse matrix (n, n_classes) with rows of sum 1."""
+    from scipy.sparse import csr_array
+
+    n, most = ids.shape
+    sizes = np.bincount(codes, minlength=n_classes)
+    middle = np.median(near[:, :k], axis=1, keepdims=True)
+    weights = 1 / (1 + (near / np.where(middle > 0, middle, 1.0)) ** 2)
+    total = np.cumsum(weights, axis=1)  # the votes that a class with so many members could get
+    rows = np.arange(n)[:, None]
+    theirs = codes[ids]
+    others = sizes[theirs] - (theirs == codes[:, None])
+    votes: Any = csr_array((n, n_classes))
+    for size in {min(max(round(scale * k), 1), most) for scale in SCALES}:
+        share = weights[:, :size] / total[rows, np.minimum(others[:, :size], size) - 1]
+        votes = votes + csr_array(
+            (share.ravel(), (np.repeat(np.arange(n), size), theirs[:, :size].ravel())),
+            shape=(n, n_classes),
+        )
+    rows_of_votes = np.repeat(np.arange(n), np.diff(votes.indptr))
+    votes.data /= votes.sum(axis=1)[rows_of_votes]
+    return votes

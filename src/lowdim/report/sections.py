@@ -152,8 +152,8 @@ def suspects_section(suspects: Suspects | None, ids: Sequence[Any] | None) -> st
     return _section(
         "Objects to look at",
         suspects_table(suspects, ids),
-        note="Probably mislabelled, because their neighbours in the data (not on a map) carry "
-        "another label, or far from all others.",
+        note=f"{suspects.summary}: probably mislabelled, because their neighbours in the data (not "
+        "on a map) carry another label, or far from all others.",
     )
 
 

@@ -11,20 +11,20 @@ from lowdim.quality import Suspects
 from lowdim.quality.labels import is_scale
 from lowdim.report.markup import table, tag, text, user
 
-MOST_OBJECTS = 20_000  # for whose suspects a report compares all pairs
+MOST_SEARCHED = 20_000  # objects among which a report seeks suspects
 MOST_LISTED = 25
 
 
 def find_suspects(X: Any, labels: Any, metric: Any = "euclidean") -> Suspects | None:
-    """The suspects among few enough objects with classes; None otherwise."""
+    """The suspects among objects with classes, or among a sample of many; None without classes."""
     from lowdim.quality import suspects
 
     values = None if labels is None else np.asarray(labels)
-    if values is None or values.ndim != 1 or not 4 <= len(values) <= MOST_OBJECTS:
+    if values is None or values.ndim != 1 or len(values) < 4:
         return None
     if is_scale(values) or not 1 < len(set(values.tolist())) <= len(values) // 2:
         return None
-    return suspects(X, values, metric=metric)
+    return suspects(X, values, metric=metric, n_objects=MOST_SEARCHED)
 
 
 def suspects_table(suspects: Suspects, ids: Sequence[Any] | None) -> str:

@@ -66,7 +66,7 @@ def write(
         most 8 million pixels in all, or left out if they would become too coarse.
     suspects : Suspects, default=None
         What `lowdim.quality.suspects` found. By default it is called with X and the first label,
-        if X is given, the label has classes and there are at most 20,000 objects.
+        if X is given and the label has classes; of more than 20,000 objects, a sample is searched.
     commands : sequence of str, default=None
         How to make the report again; by default the Python lines of the runs.
     notes : sequence of str, default=()
