@@ -79,7 +79,9 @@ def test_what_is_no_text_is_named(reviews, tmp_path):
     (tmp_path / "t.csv").write_text("a,k\n1,.\n2,:\n3,;\n")
     with pytest.raises(tables.DataError, match="hold no words"):
         tables.read(tmp_path / "t.csv", text="k")
-    (tmp_path / "t.csv").write_text("day,k\n2024-02-01,one\n2024-02-02,two\n2024-02-03,one\n")
+    (tmp_path / "t.csv").write_text(
+        "day,k,word\n2024-02-01,one more,a\n2024-02-02,two,b\n2024-02-03,one,a\n"
+    )
     with pytest.raises(tables.DataError, match="or by its words with text='k'"):
         tables.read(tmp_path / "t.csv", categorical="label")
 
