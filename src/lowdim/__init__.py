@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowdim.estimator.persist import load as load
     from lowdim.estimator.plan import plan as plan
+    from lowdim.explore.regions import regions as regions
     from lowdim.learned.autoencoder import Autoencoder as Autoencoder
     from lowdim.learned.metric_learning.information_theoretic import (
         InformationTheoreticMetricLearning as InformationTheoreticMetricLearning,
@@ -84,6 +85,7 @@ _FUNCTIONS = {
     "neighbors": "objects.neighbors",
     "compute": "runtime.context",
     "plan": "estimator.plan",
+    "regions": "explore.regions",
     "procrustes": "numerics.procrustes",
     "show_versions": "versions",
     "smacof": "stress.mds.smacof",
