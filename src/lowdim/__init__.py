@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.trimap.trimap import TriMap as TriMap
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
     from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
     from lowdim.neighbor_embedding.weighted_tsne import WeightedTSNE as WeightedTSNE
@@ -47,6 +48,15 @@ if TYPE_CHECKING:
     from lowdim.spectral.diffusion_map import DiffusionMap as DiffusionMap
     from lowdim.spectral.functions import locally_linear_embedding as locally_linear_embedding
     from lowdim.spectral.functions import spectral_embedding as spectral_embedding
+    from lowdim.spectral.graph_projections import (
+        LinearLocalTangentSpaceAlignment as LinearLocalTangentSpaceAlignment,
+    )
+    from lowdim.spectral.graph_projections import (
+        LocalityPreservingProjections as LocalityPreservingProjections,
+    )
+    from lowdim.spectral.graph_projections import (
+        NeighborhoodPreservingEmbedding as NeighborhoodPreservingEmbedding,
+    )
     from lowdim.spectral.isomap import Isomap as Isomap
     from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
         is_positive_semidefinite as is_positive_semidefinite,
@@ -112,7 +122,10 @@ def __getattr__(name: str) -> Any:
     module = _FUNCTIONS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
-    return getattr(import_module(f"lowdim.{module}"), name)
+    try:
+        return getattr(import_module(f"lowdim.{module}"), name)
+    except ModuleNotFoundError as error:  # a package of an extra, as the message says
+        raise AttributeError(str(error)) from error
 
 
 def __dir__() -> list[str]:

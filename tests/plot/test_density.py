@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from lowdim import plot
-from lowdim.plot.colors import LIGHT
+from lowdim.plot.colors import COLORS
 from lowdim.plot.density import FROM, counts, opacity
 
 rng = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_colours_mix_by_their_counts():
     apart = np.array([[0.0, 0.0]] * 6 + [[1.0, 1.0]] * 4 + [[0.0, 0.0]] * 2)
     kinds = np.repeat([0, 1, 1], [6, 4, 2])
     image = plot.scatter(apart, kinds, density="log").images[0].get_array()
-    blue, orange = np.array(to_rgb(LIGHT[0])), np.array(to_rgb(LIGHT[1]))
+    blue, orange = np.array(to_rgb(COLORS[0])), np.array(to_rgb(COLORS[1]))
     np.testing.assert_allclose(image[0, 0, :3], (6 * blue + 2 * orange) / 8)
     np.testing.assert_allclose(image[-1, -1, :3], orange)
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import lowdim
 from lowdim import plot
 from lowdim.objects.neighbors import neighbors
-from lowdim.plot.colors import DARK, LIGHT, MAX_KINDS, OTHER, kinds_of
+from lowdim.plot.colors import COLORS, MAX_KINDS, OTHER, kinds_of
 
 rng = np.random.default_rng(0)
 Y2 = rng.normal(size=(60, 2))
@@ -41,6 +41,17 @@ def test_every_object_is_drawn_once_where_it_is():
     assert ax.get_aspect() == 1
     assert len(ax.get_xticks()) == len(ax.get_yticks()) == 0
     assert ax.get_legend() is None
+
+
+def test_dates_are_coloured_along_a_bar_of_dates(tmp_path):
+    dates = np.datetime64("2024-01-01") + np.arange(60)
+    figure = plot.scatter(Y2, {"day": dates}).figure
+    saved(figure, tmp_path)
+    bar = figure.axes[1]
+    assert bar.get_ylabel() == "day"
+    texts = [tick.get_text() for tick in bar.get_yticklabels()]
+    assert 2 <= len(texts) <= 7
+    assert all(text.startswith("2024-0") for text in texts)
 
 
 def test_rows_with_nan_are_left_out_with_their_colour():
@@ -80,7 +91,7 @@ def test_missing_labels_are_one_grey_kind():
     color = np.array(["a", None, float("nan"), "", "b", "a"] * 10, dtype=object)
     ax = plot.scatter(Y2, color)
     assert legend_texts(ax.get_legend()) == ["(missing)", "a", "b"]
-    greys = [to_hex(shade) for shade in drawn(ax)[1]].count("#8c8c8c")
+    greys = [to_hex(shade) for shade in drawn(ax)[1]].count(OTHER)
     assert greys == 30
 
 
@@ -138,17 +149,59 @@ def contrast(one, other):
     return (bright + 0.05) / (dim + 0.05)
 
 
-@pytest.mark.parametrize(
-    ("shades", "paper", "theme"), [(LIGHT, "#ffffff", "light"), (DARK, "#1b1e22", "dark")]
-)
-def test_colours_of_kinds_differ_and_stand_out_from_the_paper(shades, paper, theme):
+# How colours look without one kind of cones (Machado et al. 2009), on linear RGB.
+DEUTERANOPIA = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
+PROTANOPIA = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
+
+
+def cielab(shades, vision):
+    """CIELAB coordinates under D65, as seen with some vision."""
+    rgb = np.array([to_rgb(shade) for shade in shades])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(linear @ vision.T, 0, 1)
+    xyz = [[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]]
+    x, y, z = np.cbrt((linear @ np.transpose(xyz)) / np.sum(xyz, axis=1)).T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+
+
+def least_gap(shades, vision):
+    places = cielab(shades, vision)
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    return (gaps + 999 * np.eye(len(shades))).min()
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#1b1e22"])
+def test_colours_of_kinds_stand_out_from_light_and_from_dark_paper(paper):
     style = files("lowdim").joinpath("web", "report.css").read_text()
     assert f"--panel: {paper.replace('ffffff', 'fff')};" in style
-    assert len(set(shades)) == MAX_KINDS == 30
-    assert min(contrast(shade, paper) for shade in [*shades, OTHER[theme]]) >= 3
-    rgb = np.array([to_rgb(shade) for shade in shades])
+    assert min(contrast(shade, paper) for shade in [*COLORS, OTHER]) >= 3
+
+
+def test_colours_of_kinds_differ_also_for_colour_blind_readers():
+    assert len(set(COLORS)) == MAX_KINDS == 30
+    rgb = np.array([to_rgb(shade) for shade in COLORS])
     gaps = np.linalg.norm(rgb[:, None] - rgb[None], axis=2) + 9 * np.eye(30)
     assert gaps.min() > 0.1
+    assert least_gap(COLORS[:10], np.eye(3)) > 20  # a just noticeable difference is 2.3
+    for vision in (DEUTERANOPIA, PROTANOPIA):
+        assert least_gap(COLORS[:10], vision) > 9
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.linspace(-1, 1, 60), None),
+        (np.geomspace(1, 1e6, 60), "logarithmic scale"),
+        (np.r_[np.zeros(40), np.geomspace(1, 1e6, 20)], "scale of ranks"),
+        (-np.geomspace(1, 1e6, 60), "scale of ranks"),
+    ],
+)
+def test_skewed_values_use_all_colours_and_the_bar_says_how(values, said):
+    ax = plot.scatter(Y2, {"amount": values})
+    assert ax.figure.axes[1].get_ylabel() == ("amount" if said is None else f"amount, {said}")
+    colors = {to_hex(shade) for shade in drawn(ax)[1]}
+    assert len(colors) >= 20
+    assert {"#440154", "#fde725"} <= colors
 
 
 def test_kinds_are_in_natural_order_and_keep_thirty_colours():
@@ -170,7 +223,7 @@ def test_of_many_kinds_the_largest_have_colours_and_the_legend_says_so():
     assert texts[:4] == ["k0", "k1", "k2", "k4"]
     assert texts[-1] == "10 smaller kinds"
     assert len(texts) == 31
-    grey = [to_hex(shade) for shade in drawn(ax)[1]].count(OTHER["light"])
+    grey = [to_hex(shade) for shade in drawn(ax)[1]].count(OTHER)
     assert grey == 10
 
 

@@ -132,8 +132,22 @@ def test_kinds_and_values_are_told_apart(tmp_path):
     restored = value["low"] + (value["high"] - value["low"]) * q / (NOWHERE - 1)
     np.testing.assert_allclose(np.delete(restored, 4), np.delete(values, 4), atol=1e-4)
     assert len(code["kinds"]) == 20
-    assert len(set(code["shades"]["light"])) == len(set(code["shades"]["dark"])) == 20
+    assert len(set(code["shades"])) == 20
     assert code["kinds"][2] == "2"  # in the order of the numbers
+
+
+def test_dates_are_a_scale_of_days(tmp_path):
+    dates = np.datetime64("2024-02-29") + np.arange(N) % 5
+    dates[1] = "NaT"
+    hours = dates.astype("datetime64[ms]") + np.timedelta64(3, "h")
+    labels = {"day": dates, "hour": hours}
+    day, hour = page(tmp_path, [run()], labels=labels).data["colors"]
+    assert (day["low"], day["high"], day["dates"]) == (19782.0, 19786.0, "days")
+    assert (hour["low"], hour["dates"]) == (19782.125, "moments")
+    fourth = (NOWHERE - 1) / 4
+    expected = np.rint(np.arange(N) % 5 * fourth)
+    expected[1] = NOWHERE
+    np.testing.assert_array_equal(decode(day["values"], "<u2"), expected)
 
 
 def test_errors_are_stored_to_a_254th(tmp_path):

@@ -124,8 +124,8 @@ def test_colours_switch_and_pictures_and_tables_are_exported(tab: Tab, own: Serv
     assert int.from_bytes(png[16:20]) == 2 * digits[2]  # the same width at twice the resolution
     before = picture_at_rest(page)
     page.get_by_label("Colour by").select_option("error:torn")
-    expect(page.get_by_role("heading", name="PCA: mean")).to_be_visible()
-    expect(page.get_by_role("heading", name="Isomap: mean")).to_be_visible()
+    expect(page.get_by_text("PCA: mean")).to_be_visible()
+    expect(page.get_by_text("Isomap: mean")).to_be_visible()
     until(lambda: picture(page) != before, "the colours changed")
     errors = drawn()
     page.get_by_label("Colour by").select_option("none")
@@ -307,9 +307,9 @@ def test_the_page_can_be_used_by_keyboard_and_every_control_has_a_name(tab: Tab,
     until(lambda: picture(page) != before, "the key zooms")
     page.keyboard.press("0")
     until(lambda: picture(page) == before, "the key resets")
-    page.get_by_role("tab", name="Colours").focus()
+    page.get_by_role("tab", name="Quality").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("tab", name="Object")).to_be_focused()
+    expect(page.get_by_role("tab", name="Suspects")).to_be_focused()
 
 
 def test_points_are_drawn_without_webgl(tab: Tab, own: Server):

@@ -1,4 +1,4 @@
-"""Colours of kinds, for light and for dark paper."""
+"""Colours of kinds and scales of values, for light and for dark paper alike."""
 
 from __future__ import annotations
 
@@ -10,81 +10,51 @@ import numpy as np
 
 from lowdim.checks import Array
 
-LIGHT = [
-    "#0072b2",
-    "#d55e00",
-    "#00855f",
-    "#b5578a",
-    "#2f8fc4",
-    "#00009b",
-    "#59002c",
-    "#c17d00",
-    "#d359f4",
-    "#9b2100",
-    "#90007a",
-    "#005900",
-    "#004e64",
-    "#6f16c8",
-    "#3764ff",
-    "#00a637",
-    "#372164",
-    "#16370b",
-    "#ff4e6f",
-    "#d30b43",
-    "#bc2cbc",
-    "#d36fbc",
-    "#004ea6",
-    "#7a6400",
-    "#7a2143",
-    "#7a85ff",
-    "#854e64",
-    "#006f7a",
-    "#9b6f59",
-    "#9b43e9",
+COLORS = [
+    "#1878c4",
+    "#dd6a08",
+    "#09a275",
+    "#c61299",
+    "#8787fc",
+    "#756c3f",
+    "#cf1b00",
+    "#ab87b4",
+    "#905a63",
+    "#f35a6c",
+    "#12a22d",
+    "#fc4899",
+    "#758751",
+    "#c600f3",
+    "#007e75",
+    "#cf1263",
+    "#487500",
+    "#7563a2",
+    "#6390cf",
+    "#ea51ea",
+    "#0099a2",
+    "#bd5a7e",
+    "#cf7e7e",
+    "#cf1b3f",
+    "#757eb4",
+    "#bd873f",
+    "#ea1bbd",
+    "#f31b6c",
+    "#1b7e51",
+    "#a25a87",
 ]
-"""Colours on white: the first five after Okabe and Ito, each further one the farthest from all
-before it, as seen with normal vision, deuteranopia and protanopia (Machado et al. 2009). The
-contrast with the paper is at least 3, as WCAG 2 asks of graphics."""
+"""Colours of kinds, the same on white and on dark paper: ten that are far apart, each further one
+the farthest from all before it, as seen (CIEDE2000) with normal vision, deuteranopia
+and protanopia (Machado et al. 2009). The contrast with either paper is at least 3, as WCAG 2 asks
+of graphics."""
 
-DARK = [
-    "#4aa8e0",
-    "#ff8a3d",
-    "#23c493",
-    "#e39bc2",
-    "#8fd3ff",
-    "#d3ff9b",
-    "#9b37de",
-    "#e69f00",
-    "#e90021",
-    "#009b00",
-    "#e92c9b",
-    "#de64ff",
-    "#16e959",
-    "#b1ffff",
-    "#007abc",
-    "#f4c8b1",
-    "#906400",
-    "#d37a7a",
-    "#2164ff",
-    "#43e9bc",
-    "#ffc800",
-    "#4ebc00",
-    "#649b90",
-    "#a67abc",
-    "#c87a00",
-    "#b1ff0b",
-    "#c82c64",
-    "#6f85f4",
-    "#ff85ff",
-    "#167a43",
-]
-"""The same on the dark paper of the report."""
-
-OTHER = {"light": "#8c8c8c", "dark": "#80868c"}
+OTHER = "#84888c"
 """Grey for kinds without a colour of their own and for missing labels."""
 
-MAX_KINDS = len(LIGHT)
+MAX_KINDS = len(COLORS)
 """More kinds than this cannot be told apart by colour."""
+
+LEAST_PLACE, MOST_PLACE = 0.3, 0.7
+"""Places on a scale that a tenth of the values must reach; on others nearly all look alike."""
 
 MISSING_KIND = "(missing)"
 """The kind of objects whose label is not known."""
@@ -115,6 +85,25 @@ class Kinds(NamedTuple):
             name != MISSING_KIND and place < 0
             for name, place in zip(self.names, self.places.tolist(), strict=True)
         )
+
+
+def days(dates: Array) -> Array:
+    """Dates as days since 1970-01-01, NaN where one is missing."""
+    moments = dates.astype("datetime64[ms]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
+
+
+def scale_kind(known: Array) -> str:
+    """The scale on which values differ: "linear", for skewed ones "log" or "ranks"."""
+    low, high = float(known.min()), float(known.max())
+    ends = np.quantile(known, [0.1, 0.9])
+    if high == low or _is_even((ends - low) / (high - low)):
+        return "linear"
+    return "log" if low > 0 and _is_even(np.log(ends / low) / np.log(high / low)) else "ranks"
+
+
+def _is_even(ends: Array) -> bool:
+    return bool(ends[1] >= LEAST_PLACE and ends[0] <= MOST_PLACE)
 
 
 def natural_key(name: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, TEXT, require_matplotlib
-from lowdim.plot.colors import LIGHT, MISSING_KIND, OTHER, kinds_of
+from lowdim.plot.colors import COLORS, MISSING_KIND, OTHER, days, kinds_of, scale_kind
 
 LEGEND: dict[str, Any] = {
     "frameon": False,
@@ -26,7 +26,7 @@ class Paint(NamedTuple):
     kinds : the names of kinds, if the colours tell kinds apart, and `codes` which one each is;
     shades : the colour of each kind;
     n_grey : how many of the kinds are grey because they are too many;
-    scale : the least and the greatest value, if the colours run along viridis;
+    norm : the scale of the values, if the colours run along viridis, and `scale` its kind;
     title : the name of the column that they show, if it is known.
     """
 
@@ -35,7 +35,8 @@ class Paint(NamedTuple):
     codes: Array | None = None
     shades: Array | None = None
     n_grey: int = 0
-    scale: tuple[float, float] | None = None
+    norm: Any = None
+    scale: str = "linear"
     title: str | None = None
 
     def handles(self) -> list[Any]:
@@ -45,7 +46,7 @@ class Paint(NamedTuple):
 
         if self.shades is None:
             return []
-        grey = to_rgba(OTHER["light"])
+        grey = to_rgba(OTHER)
         shown = {
             kind: shade
             for kind, shade in zip(self.kinds, self.shades.tolist(), strict=True)
@@ -61,16 +62,25 @@ class Paint(NamedTuple):
     def color_bar(self, figure: Any, axes: Any, **place: Any) -> None:
         """Draw the scale of values beside the axes, if there is one."""
         from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import Normalize
 
-        if self.scale is None or self.scale[0] == self.scale[1]:
+        if self.norm is None or self.norm.vmin == self.norm.vmax:
             return
         place = {"fraction": 0.04, "pad": 0.02, "aspect": 30, **place}
-        bar = figure.colorbar(ScalarMappable(Normalize(*self.scale), "viridis"), ax=axes, **place)
+        bar = figure.colorbar(ScalarMappable(self.norm, "viridis"), ax=axes, **place)
         bar.ax.tick_params(labelsize=TEXT - 1, colors=INK, width=0.6)
         bar.outline.set_visible(False)
-        if self.title:
-            bar.set_label(self.title, fontsize=TEXT, color=INK)
+        if self.scale == "ranks":
+            bar.set_ticks(self.norm.inverse(np.linspace(0, 1, 5)))
+            bar.ax.minorticks_off()
+        if self.scale == "dates":
+            import matplotlib.dates
+
+            dates: Any = matplotlib.dates
+            bar.locator = dates.AutoDateLocator(maxticks=6)
+            bar.formatter = dates.AutoDateFormatter(bar.locator)
+        said = [*filter(None, [self.title, SCALES[self.scale]])]
+        if said:
+            bar.set_label(", ".join(said), fontsize=TEXT, color=INK)
 
     def legend_title(self) -> dict[str, Any]:
         """Options of a legend that give it the title, if there is one."""
@@ -85,27 +95,53 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     from matplotlib.colors import to_rgba_array
 
     if labels is None:
-        return Paint(_check_colors(n, LIGHT[0] if color is None else color))
+        return Paint(_check_colors(n, COLORS[0] if color is None else color))
     if color is not None:
         raise ValueError("labels and color both say how to colour the points: give one of them.")
     title, labels = name_and_values(labels)
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
     kinds = kinds_of(values)
     if kinds is not None:
-        shades = to_rgba_array([*LIGHT, OTHER["light"]])[kinds.places]
+        shades = to_rgba_array([*COLORS, OTHER])[kinds.places]
         return Paint(
             shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey, title=title
         )
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
+        raise TypeError(f"labels must be numbers, strings or dates, got {values.dtype}.")
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
+    scale = "dates" if dates else scale_kind(known) if len(known) else "linear"
+    norm = _norm(known, scale)
+    unit = np.where(np.isfinite(numbers), np.ma.filled(norm(numbers), np.nan), np.nan)
+    return Paint(viridis(unit), norm=norm, scale=scale, title=title)
+
+
+SCALES = {"linear": "", "dates": "", "log": "logarithmic scale", "ranks": "scale of ranks"}
+_EDGES = 257  # quantiles of a scale of ranks
+
+
+def _norm(known: Array, scale: str) -> Any:
+    """The place of a value on its scale, as Matplotlib asks for it."""
+    from matplotlib.colors import FuncNorm, LogNorm, Normalize
+
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    with np.errstate(invalid="ignore"):
-        unit = (numbers - low) / ((high - low) or 1.0)
-    return Paint(viridis(unit), scale=(low, high), title=title)
+    if scale in ("linear", "dates"):
+        return Normalize(low, high)
+    if scale == "log":
+        return LogNorm(low, high)
+    places = np.linspace(0, 1, _EDGES)
+    values, first, counts = np.unique(
+        np.quantile(known, places), return_index=True, return_counts=True
+    )
+    middle = places[first] + (counts - 1) / (2 * (_EDGES - 1))
+    middle = (middle - middle[0]) / (middle[-1] - middle[0])
+    return FuncNorm(
+        (lambda v: np.interp(v, values, middle), lambda p: np.interp(p, middle, values)), low, high
+    )
 
 
 def name_and_values(labels: Any) -> tuple[str | None, Any]:

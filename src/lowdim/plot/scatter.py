@@ -56,7 +56,8 @@ def scatter(
     labels : array of shape (n,), Series or mapping of a name to an array, default=None
         Strings, and integers of at most thirty values, are kinds with a colour each and a legend.
         Of more than thirty kinds, the largest thirty have colours and the others are grey. Other
-        numbers are coloured along viridis, with a colour bar. The name of a Series or in a mapping
+        numbers are coloured along viridis, with a colour bar; skewed ones on a logarithmic scale or
+        by rank, as the bar says. The name of a Series or in a mapping
         is the title of the legend.
     names : sequence of n strings, or mapping of row to string, default=None
         Written beside the points: all of them, or those that are mapped.
@@ -169,7 +170,7 @@ def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> in
     """
     if where == "none":
         return 0
-    if painted.scale is not None:
+    if painted.norm is not None:
         painted.color_bar(ax.figure, ax)
     elif where == "map":
         _name_kinds(ax, place, painted)

@@ -12,7 +12,7 @@ from lowdim.checks import Array
 from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.plot.canvas import FAINT, INK, OKABE_ITO, TEXT, TITLE, new_figure
 from lowdim.plot.colors import MAX_KINDS
-from lowdim.plot.paint import LEGEND, Paint, paint, viridis
+from lowdim.plot.paint import LEGEND, Paint, paint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,12 +262,9 @@ def _means(axes: Any, grid: UnitGrid, units: Array, values: Array) -> None:
     counts = np.bincount(units[known], minlength=grid.n)
     sums = np.bincount(units[known], values[known], minlength=grid.n)
     some = counts > 0
-    means = sums[some] / counts[some]
-    low, high = float(means.min()), float(means.max())
-    colors = np.tile(viridis(np.array([np.nan])), (grid.n, 1))
-    colors[some] = viridis((means - low) / ((high - low) or 1.0))
-    _cells(axes, grid, some.astype(float), colors)
-    Paint(colors, scale=(low, high)).color_bar(axes.figure, axes)
+    painted = paint(grid.n, np.where(some, sums / np.maximum(counts, 1), np.nan))
+    _cells(axes, grid, some.astype(float), painted.colors)
+    painted.color_bar(axes.figure, axes)
 
 
 def _majorities(axes: Any, grid: UnitGrid, units: Array, painted: Paint) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT
-from lowdim.plot.colors import LIGHT
+from lowdim.plot.colors import COLORS
 from lowdim.plot.names import halo
 from lowdim.summaries import html_table, short_repr
 
@@ -182,7 +182,7 @@ def vectors(
         half = min(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())) / 2
         longest = np.linalg.norm(arrows, axis=1).max(initial=0.0)
         scale = _SHARE * half / longest if longest > 0 else 1.0
-    color = LIGHT[1] if color is None else color
+    color = COLORS[1] if color is None else color
     for name, arrow in zip(np.array(fit.names)[chosen], scale * arrows, strict=True):
         ax.annotate(
             "",

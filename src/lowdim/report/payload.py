@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.colors import DARK, LIGHT, OTHER, kinds_of
+from lowdim.plot.colors import COLORS, OTHER, days, kinds_of
 from lowdim.plot.compare import align_maps
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
@@ -103,28 +103,30 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
     kinds = kinds_of(values)
     if kinds is not None:
         return {
             "name": clean(name),
             "kinds": [clean(kind) for kind in kinds.names],
-            "shades": {
-                "light": [[*LIGHT, OTHER["light"]][place] for place in kinds.places],
-                "dark": [[*DARK, OTHER["dark"]][place] for place in kinds.places],
-            },
+            "shades": [[*COLORS, OTHER][place] for place in kinds.places],
             "grey": kinds.n_grey,
             "listed": [int(code) for code in np.flatnonzero(kinds.places >= 0)],
             "codes": _base64(kinds.codes.astype("<u4" if len(kinds.names) > 65536 else "<u2")),
         }
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels {name!r} must be numbers or strings, got {values.dtype}.")
+        raise TypeError(f"labels {name!r} must be numbers, strings or dates, got {values.dtype}.")
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     q = np.full(n, NOWHERE, dtype="<u2")
     finite = np.isfinite(numbers)
     q[finite] = np.rint((numbers[finite] - low) / ((high - low) or 1.0) * (NOWHERE - 1))
-    return {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
+    scale = {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
+    if dates:
+        scale["dates"] = "days" if (known == np.rint(known)).all() else "moments"
+    return scale
 
 
 def _sheet(images: Any, n: int) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.plot.colors import days
 
 MOST_COLUMNS = 200  # that are listed
 MOST_CATEGORIES = 1000  # of a column of text, beyond which it is text
@@ -44,6 +45,8 @@ def _is_feature(name: str, features: set[str]) -> bool:
 
 
 def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:
+    if values.dtype.kind == "M":
+        return _describe_dates(name, values, stored)
     numeric = values.dtype.kind in "biuf"
     few = numeric and role == "label" and _few_whole_numbers(values)
     if numeric and not few:
@@ -70,6 +73,17 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
     top = np.argsort(-counts, kind="stable")[:COMMONEST]
     facts["top"] = [[str(kinds[at]), int(counts[at])] for at in top]
     return {"kind": "category", **facts}
+
+
+def _describe_dates(name: str, values: Array, stored: dict[str, Any]) -> dict[str, Any]:
+    """Dates as days since the first day of the column: float32 then holds them to the minute."""
+    since_1970 = days(values)
+    known = since_1970[np.isfinite(since_1970)]
+    origin = float(np.floor(known.min())) if len(known) else 0.0
+    stored["places"][name] = "date", len(stored["numbers"])
+    stored["numbers"].append((since_1970 - origin).astype(np.float32))
+    stored["categories"][name] = origin
+    return {"kind": "date", "origin": origin, **_histogram(since_1970 - origin)}
 
 
 def _few_whole_numbers(values: Array) -> bool:

@@ -11,10 +11,12 @@ import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.messages import spell_arguments
 from lowdim.studio.columns import choose_label, describe_columns
 
 LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
@@ -41,7 +43,7 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
 
     from lowdim import tables
 
-    with warnings.catch_warnings(record=True) as caught:
+    with spell_arguments(_spell_in_studio), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = tables.read(source["path"], kind=source.get("kind", "auto"), **_arguments(choices))
     notes = [*table.notes, *(str(one.message) for one in caught)]
@@ -80,7 +82,8 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
         "images": shape,
         "standardize": bool(choices.get("standardize", False)),
         "labels_known": label is not None,
-        "notes": notes,
+        "hints": [note for note in notes if _is_hint(note)],
+        "notes": [note for note in notes if not _is_hint(note)],
     }
 
 
@@ -102,6 +105,42 @@ def _arguments(choices: dict[str, Any]) -> dict[str, Any]:
             arguments["features"] = by_role["feature"]
         arguments["categorical"] = "onehot" if choices.get("text_features") else "label"
     return arguments
+
+
+SPELLINGS = {
+    "standardize": 'the switch "Standardise features"',
+    "missing": 'the choice "Missing values"',
+    "drop": 'the role "Ignored"',
+    "labels": 'the role "Label"',
+    "label": 'the role "Label"',
+    "features": 'the role "Feature"',
+    "id": 'the role "Name"',
+}
+
+
+def _spell_in_studio(name: str, *value: Any) -> str:
+    """An argument of `lowdim.tables.read` in a message, as the page calls it."""
+    listed = value[0] if value and isinstance(value[0], list) else []
+    return SPELLINGS.get(name, "") + "".join(f" of column {one}" for one in listed)
+
+
+def _is_hint(note: str) -> bool:
+    """Whether a note advises the user to change something on the page."""
+    return any(control in note for control in SPELLINGS.values())
+
+
+def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> dict[str, Any]:
+    """What a map is made of: `made_of` in words, `data_key` for comparisons, and `hints`."""
+    private = read_about(folder)
+    if about["d"] is None:
+        made_of = "distances"
+    else:
+        how = "standardised" if about["standardize"] else "as they are"
+        made_of = f"{about['d']:,} feature{'s' * (about['d'] != 1)} {how}"
+    arguments = [private["arguments"][name] for name in ("standardize", "missing")]
+    key = json.dumps([private["metric"], private["features"], arguments, about["n"]]).encode()
+    key += b"" if rows is None else rows.tobytes()
+    return {"made_of": made_of, "data_key": f"{crc32(key):08x}", "hints": about["hints"]}
 
 
 # --- what the workers fit to --------------------------------------------------------------
@@ -148,10 +187,10 @@ def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
     if name not in about["places"]:
         return None
     kind, place = about["places"][name]
-    if kind == "number":
+    if kind != "category":
         return np.asarray(np.load(folder / "numbers.npy", mmap_mode="r")[place])
     codes = np.load(folder / "codes.npy", mmap_mode="r")[place]
-    return {"categories": about["categories"][name], "codes": codes.tolist()}
+    return {"categories": about["categories"][name], "codes": np.asarray(codes)}
 
 
 def read_value(folder: Path, name: str, row: int) -> Any:
@@ -160,11 +199,19 @@ def read_value(folder: Path, name: str, row: int) -> Any:
     if name in about["texts"]:
         return about["texts"][name][row]
     kind, place = about["places"][name]
-    if kind == "number":
+    if kind != "category":
         value = float(np.load(folder / "numbers.npy", mmap_mode="r")[place, row])
-        return value if np.isfinite(value) else None
+        if not np.isfinite(value):
+            return None
+        return value if kind == "number" else _date_text(about["categories"][name] + value)
     code = int(np.load(folder / "codes.npy", mmap_mode="r")[place, row])
     return None if code < 0 else about["categories"][name][code]
+
+
+def _date_text(days: float) -> str:
+    """Days since 1970 as a date, with the time unless it is midnight."""
+    minutes = np.datetime64(round(days * 1440), "m")
+    return str(minutes).removesuffix("T00:00").replace("T", " ")
 
 
 def read_labels(folder: Path, name: str) -> Array:

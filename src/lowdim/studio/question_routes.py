@@ -13,13 +13,15 @@ from starlette.responses import JSONResponse, Response
 
 from lowdim.checks import Array
 from lowdim.report.payload import png
-from lowdim.studio import datasets, questions
+from lowdim.studio import datasets, questions, search
 from lowdim.studio.errors import Refused
 from lowdim.studio.records import Dataset, Map
-from lowdim.studio.requests import Routes, check_integers, query_number, read_json
+from lowdim.studio.requests import Routes, binary, check_integers, query_number, read_json
 from lowdim.studio.studio import Studio
 
 MOST_NEIGHBORS = 200
+MOST_LETTERS = 200  # of a query
+MOST_NAMES = 1000  # of objects that are asked for at once
 MOST_VALUES = 400  # of a record or a decoded object
 
 QUESTIONS = Routes()
@@ -40,6 +42,24 @@ def get_record(studio: Studio, dataset: Dataset, request: Request) -> Any:
         "values": list(values.items()),
         "image": f"/api/datasets/{dataset.id}/images/{row}" if images else None,
     }
+
+
+@QUESTIONS.add("GET", "/api/datasets/{id}/names")
+def get_names(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    text = request.query_params.get("rows", "")
+    asked = [int(one) if one.isdigit() else -1 for one in text.split(",")[:MOST_NAMES]]
+    rows = check_integers(asked, dataset.about["n"], "rows")
+    ids = datasets.read_about(studio.folder_of(dataset))["ids"]
+    return [f"row {row}" if ids is None else ids[row] for row in rows.tolist()]
+
+
+@QUESTIONS.add("GET", "/api/datasets/{id}/search")
+async def get_search(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    folder, query = studio.folder_of(dataset), request.query_params.get("query", "")[:MOST_LETTERS]
+    found = await asyncio.to_thread(search.search, folder, query)
+    if request.query_params.get("all"):
+        return binary(search.all_rows(found), "<u4")
+    return search.describe_hits(folder, found)
 
 
 @QUESTIONS.add("GET", "/api/datasets/{id}/images/{row:int}")

@@ -80,6 +80,10 @@ class Map:
         What was changed during the fit.
     rows : int or None
         Number of rows of the data set that the map shows; None: all.
+    made_of, data_key : str
+        What the map was made of, in words, and a key that maps of the same data share.
+    hints : list of str
+        What could be changed in the data, such as a column that outweighs all others.
     start : str or None
         The map whose coordinates the fit began with.
     pace : float or None
@@ -105,6 +109,9 @@ class Map:
     parameters: dict[str, Any]
     rows: int | None
     n: int
+    made_of: str = ""
+    data_key: str = ""
+    hints: list[str] = field(default_factory=list)
     start: str | None = None
     pace: float | None = None
     initial: dict[str, Any] = field(default_factory=dict)

@@ -168,6 +168,7 @@ class Studio:
             initial=parameters,
             rows=None if rows is None else len(rows),
             n=dataset.about["n"] if rows is None else len(rows),
+            **datasets.describe_origin(self.folder_of(dataset), dataset.about, rows),
             dim=parameters.get("n_components", 2),
             live=list(method.live),
             pace=check_pace(asked.get("pace")),

@@ -1,19 +1,24 @@
 // The data of the page, out of its base64 strings.
 
+import { scaleOf, type Scale } from "../scatter";
+
 export const NOWHERE = 65535; // an object without a place, or a label without a value
 export const UNKNOWN = 255; // an error that was not computed; the others are 0 to 254
+
+type Dates = "days" | "moments"; // values are days since 1970
 
 interface StoredColor {
   name: string;
   feature?: boolean;
   kinds?: string[];
-  shades: { light: string[]; dark: string[] };
+  shades: string[];
   grey: number;
   listed: number[];
   codes: string;
   low: number;
   high: number;
   values: string;
+  dates?: Dates;
 }
 
 interface StoredMap {
@@ -39,7 +44,7 @@ export interface Kinds {
   name: string;
   feature: boolean;
   kinds: string[];
-  shades: { light: string[]; dark: string[] };
+  shades: string[];
   grey: number;
   listed: number[];
   codes: Uint16Array | Uint32Array;
@@ -50,9 +55,10 @@ export interface Values {
   name: string;
   feature: boolean;
   kinds: null;
-  low: number;
-  high: number;
-  values: Uint16Array;
+  /** NaN where a value is missing. */
+  values: Float32Array;
+  scale: Scale;
+  dates: Dates | undefined;
 }
 
 export type Label = Kinds | Values;
@@ -68,19 +74,21 @@ function bytes(base64: string): ArrayBuffer {
   return found.buffer;
 }
 
+/** Values from their places between the least and the greatest. */
+function valuesOf({ low, high, values }: StoredColor): Float32Array {
+  const step = (high - low) / (NOWHERE - 1);
+  return Float32Array.from(new Uint16Array(bytes(values)), (q) => (q === NOWHERE ? NaN : low + q * step));
+}
+
 const stored = JSON.parse($("data").textContent ?? "") as Stored;
 export const { n, first, ids, images } = stored;
 
 export const labels: Label[] = stored.colors.map((label) => {
   const about = { name: label.name, feature: label.feature ?? false };
-  if (!label.kinds)
-    return {
-      ...about,
-      kinds: null,
-      low: label.low,
-      high: label.high,
-      values: new Uint16Array(bytes(label.values)),
-    };
+  if (!label.kinds) {
+    const values = valuesOf(label);
+    return { ...about, kinds: null, values, scale: scaleOf(values), dates: label.dates };
+  }
   const Codes = label.kinds.length > 65536 ? Uint32Array : Uint16Array;
   const { kinds, shades, grey, listed } = label;
   return {
@@ -126,9 +134,11 @@ export function number(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: size < 1e4 ? 4 : 7 });
 }
 
-/** A number of a label, from its place on the label's scale. */
-export function valueOf({ low, high }: Values, place: number): number {
-  return low + ((high - low) * place) / (NOWHERE - 1);
+/** A value of a label as text: a number with at most some digits, a day or a minute. */
+export function valueText({ dates }: Values, value: number, digits = 7): string {
+  if (!dates) return number(Number(value.toPrecision(digits)));
+  const days = dates === "days" ? Math.round(value) : value;
+  return new Date(days * 86_400_000).toISOString().slice(0, dates === "days" ? 10 : 16);
 }
 
 export function element<K extends keyof HTMLElementTagNameMap>(

@@ -1,7 +1,7 @@
 // What the colours mean, and categories to hide and show.
 
-import { css, valueColor } from "../scatter";
-import { $, element, mostErrors, number, sampled, UNKNOWN, type Kinds } from "./data";
+import { css, SCALES, valueColor } from "../scatter";
+import { $, element, mostErrors, sampled, UNKNOWN, valueText, type Kinds } from "./data";
 import { errorShade, repaint, shown, strip, theme } from "./maps";
 
 export function drawLegend(): void {
@@ -12,9 +12,12 @@ export function drawLegend(): void {
   else if (label?.kinds) legend.append(...kindLegend(label));
   else if (label)
     legend.append(
-      number(label.low),
+      valueText(label, label.scale.low),
       strip((unit) => valueColor(unit, theme())),
-      number(label.high),
+      valueText(label, label.scale.high),
+      ...(label.scale.how === "linear"
+        ? []
+        : [`; ${SCALES[label.scale.how]}, middle ${valueText(label, label.scale.at(0.5))}`]),
     );
 }
 
@@ -25,7 +28,7 @@ function kindLegend(label: Kinds): HTMLElement[] {
   const buttons: HTMLElement[] = codes.map((code) => kindButton(label, code));
   if (!label.grey) return buttons;
   const dot = element("i");
-  dot.style.background = label.shades[theme()].find((_, k) => !label.listed.includes(k)) ?? "";
+  dot.style.background = label.shades.find((_, k) => !label.listed.includes(k)) ?? "";
   return [...buttons, element("span", {}, dot, `${label.grey.toLocaleString("en")} smaller kinds`)];
 }
 
@@ -52,7 +55,7 @@ function errorLegend(useTorn: number, useFalse: number): (HTMLElement | string)[
 
 function kindButton(label: Kinds, code: number): HTMLButtonElement {
   const dot = element("i");
-  dot.style.background = label.shades[theme()][code];
+  dot.style.background = label.shades[code];
   const name = element("bdi", { textContent: label.kinds[code] });
   const button = element(
     "button",

@@ -2,6 +2,7 @@
 
 import {
   byCategory,
+  byValue,
   css,
   DIM,
   HIDDEN,
@@ -11,11 +12,10 @@ import {
   rgb,
   Scatter,
   SHOWN,
-  valueColor,
   type Rgb,
   type Theme,
 } from "../scatter";
-import { $, hasErrors, labels, maps, mostErrors, n, NOWHERE, sampled, UNKNOWN, type Label } from "./data";
+import { $, hasErrors, labels, maps, mostErrors, n, sampled, UNKNOWN, type Label } from "./data";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 export const selected = new Uint8Array(n);
@@ -77,17 +77,12 @@ export const shown = { choice: choices[0] };
 /** The colours of all points on each map. */
 function paint({ label, errors }: Choice): (map: number) => Uint32Array {
   if (errors) return byErrors(...errors);
-  const colors = label ? byLabel(label) : plain(n, theme());
+  const colors = label ? byLabel(label) : plain(n);
   return () => colors;
 }
 
 function byLabel(label: Label): Uint32Array {
-  if (label.kinds) return byCategory(label.codes, label.shades[theme()], theme());
-  const shades = Uint32Array.from({ length: 256 }, (_, k) => pack(valueColor(k / 255, theme())));
-  const grey = pack(theme() === "dark" ? [90, 90, 90] : [190, 190, 190]);
-  return Uint32Array.from(label.values, (value) =>
-    value === NOWHERE ? grey : shades[Math.round((255 * value) / (NOWHERE - 1))],
-  );
+  return label.kinds ? byCategory(label.codes, label.shades) : byValue(label.values, label.scale, theme());
 }
 
 function byErrors(useTorn: number, useFalse: number): (map: number) => Uint32Array {
@@ -115,7 +110,7 @@ export function repaint(): void {
       ? { texts: label.kinds, codes: label.codes, listed: label.listed }
       : null;
   views.forEach((view, map) => {
-    view.setTheme(theme(), { paper: token("--panel"), ink: token("--ink"), accent: token("--accent") });
+    view.setInks({ paper: token("--panel"), ink: token("--ink"), accent: token("--accent") });
     view.setColors(colors(map));
     if (errors && sampled)
       view.setStates(

@@ -1,19 +1,6 @@
 // Single objects: those that are selected, and the one under the pointer.
 
-import {
-  $,
-  element,
-  ids,
-  images,
-  labels,
-  n,
-  NOWHERE,
-  number,
-  valueOf,
-  type Kinds,
-  type Label,
-  type Values,
-} from "./data";
+import { $, element, ids, images, labels, n, valueText, type Kinds, type Label, type Values } from "./data";
 import { repaint, selected, shown, views } from "./maps";
 
 const MOST_DIFFERENCES = 6; // columns listed for a selection
@@ -76,8 +63,8 @@ function valueDifference(label: Values): Difference | null {
   const counts = [0, 0];
   let squares = 0;
   for (let i = 0; i < n; i++) {
-    if (label.values[i] === NOWHERE) continue;
     const value = label.values[i];
+    if (value !== value) continue; // NaN
     sums[selected[i]] += value;
     counts[selected[i]]++;
     squares += value * value;
@@ -85,9 +72,10 @@ function valueDifference(label: Values): Difference | null {
   if (!counts[0] || !counts[1]) return null;
   const total = counts[0] + counts[1];
   const mean = (sums[0] + sums[1]) / total;
-  const spread = Math.sqrt(Math.max(squares / total - mean * mean, 1e-9));
+  const least = (label.scale.high - label.scale.low) / 65534; // the precision of the values
+  const spread = Math.sqrt(Math.max(squares / total - mean * mean, least ** 2, 1e-300));
   const [rest, here] = sums.map((sum, k) => sum / counts[k]);
-  const text = (place: number): string => number(Number(valueOf(label, place).toPrecision(3)));
+  const text = (value: number): string => valueText(label, value, 3);
   return { name: label.name, here: text(here), rest: text(rest), size: (here - rest) / spread };
 }
 
@@ -119,7 +107,7 @@ export function download(): void {
 function exactly(label: Label, i: number): string {
   if (label.kinds) return label.kinds[label.codes[i]];
   const value = label.values[i];
-  return value === NOWHERE ? "" : String(Number(valueOf(label, value).toPrecision(5)));
+  return Number.isNaN(value) ? "" : String(Number(value.toPrecision(5)));
 }
 
 export function find(query: string): number[] {
@@ -154,7 +142,7 @@ export function hover(i: number, event: MouseEvent): void {
 
 function describe(label: Label, i: number): string {
   if (label.kinds) return label.kinds[label.codes[i]];
-  return label.values[i] === NOWHERE ? "missing" : number(valueOf(label, label.values[i]));
+  return Number.isNaN(label.values[i]) ? "missing" : valueText(label, label.values[i]);
 }
 
 function details(i: number): HTMLElement[] {

@@ -1,19 +1,17 @@
 // Colours of points. A packed colour is 0xaabbggrr, the order in which a canvas and WebGL store it.
 
+import type { Scale } from "./scale";
+
 export type Theme = "light" | "dark";
 export type Rgb = readonly [number, number, number];
 
-declare const PALETTE: { light: string; dark: string; other: Record<Theme, string> };
+declare const PALETTE: { kinds: string; other: string };
 
 /** Colours from their digits without separators, as the bundle stores them. */
 const colorsOf = (digits: string): string[] => digits.match(/.{6}/g)!.map((one) => `#${one}`);
 
-/** Distinct colours for up to 30 categories; `other` is the grey of all further ones. */
-export const palette = {
-  light: colorsOf(PALETTE.light),
-  dark: colorsOf(PALETTE.dark),
-  other: PALETTE.other,
-};
+/** Distinct colours for up to 30 categories, the same on light and on dark paper. */
+export const palette = colorsOf(PALETTE.kinds);
 
 const VIRIDIS = colorsOf(
   "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1fa088" +
@@ -45,8 +43,8 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 }
 
 /** The colour of a category: its own, or grey beyond the palette. */
-export function categoryColor(code: number, theme: Theme): string {
-  return palette[theme][code] ?? palette.other[theme];
+export function categoryColor(code: number): string {
+  return palette[code] ?? PALETTE.other;
 }
 
 /** A value in [0, 1] along viridis, without the end that has no contrast with the theme's paper. */
@@ -58,8 +56,8 @@ export function valueColor(unit: number, theme: Theme): Rgb {
 }
 
 /** Packed colours of codes: `shades[code]`, and grey for codes without one. */
-export function byCategory(codes: ArrayLike<number>, shades: readonly string[], theme: Theme): Uint32Array {
-  const grey = pack(rgb(palette.other[theme]));
+export function byCategory(codes: ArrayLike<number>, shades: readonly string[]): Uint32Array {
+  const grey = pack(rgb(PALETTE.other));
   const packed = shades.map((shade) => pack(rgb(shade)));
   const colors = new Uint32Array(codes.length);
   for (let i = 0; i < colors.length; i++) colors[i] = packed[codes[i]] ?? grey;
@@ -68,20 +66,19 @@ export function byCategory(codes: ArrayLike<number>, shades: readonly string[], 
 
 const STEPS = 256;
 
-/** Packed colours of numbers from `low` to `high`, and grey where a number is missing. */
-export function byValue(values: ArrayLike<number>, low: number, high: number, theme: Theme): Uint32Array {
+/** Packed colours of numbers on a scale, and grey where a number is missing. */
+export function byValue(values: ArrayLike<number>, { unit }: Scale, theme: Theme): Uint32Array {
   const missing = pack(theme === "dark" ? [90, 90, 90] : [190, 190, 190]);
   const shades = Uint32Array.from({ length: STEPS }, (_, k) => pack(valueColor(k / (STEPS - 1), theme)));
-  const scale = (STEPS - 1) / (high - low || 1);
   const colors = new Uint32Array(values.length);
   for (let i = 0; i < colors.length; i++) {
-    const place = Math.round((values[i] - low) * scale);
-    colors[i] = Number.isFinite(place) ? shades[Math.min(Math.max(place, 0), STEPS - 1)] : missing;
+    const place = Math.round(unit(values[i]) * (STEPS - 1));
+    colors[i] = place === place ? shades[Math.min(Math.max(place, 0), STEPS - 1)] : missing; // not NaN
   }
   return colors;
 }
 
 /** n times the first colour of the palette. */
-export function plain(n: number, theme: Theme): Uint32Array {
-  return new Uint32Array(n).fill(pack(rgb(palette[theme][0])));
+export function plain(n: number): Uint32Array {
+  return new Uint32Array(n).fill(pack(rgb(palette[0])));
 }

@@ -1,6 +1,7 @@
 // The scatter view that studio, report and notebook widget share.
 
 export * from "./color";
+export * from "./scale";
 export { DIM, HIDDEN, SHOWN } from "./scene";
 export { Scatter } from "./view";
 export type { Mode } from "./gestures";

@@ -3,7 +3,7 @@
 export interface Names {
   texts: readonly string[];
   codes: ArrayLike<number>;
-  /** Categories that are named, the most important first. */
+  /** Categories that may be named; those with the most points that are shown come first. */
   listed: readonly number[];
 }
 
@@ -32,13 +32,15 @@ export interface Overlay {
 
 const MOST_LETTERS = 24;
 const ENOUGH = 20_000; // points from which the place of a name is taken
+const LEAST_SHARE = 0.02; // of the points of a selection, below which a category is not named
 
-/** For each category the point that is nearest to the median of its points. */
+/** For each category the point that is nearest to the median of its points; `some`: of a selection. */
 export function anchorsOf(
   names: Names,
   shown: Uint32Array,
   positions: Float32Array,
   stride: number,
+  some: boolean,
 ): Anchor[] {
   const groups = new Map<number, number[]>();
   const step = Math.max(1, Math.floor(shown.length / ENOUGH));
@@ -48,10 +50,12 @@ export function anchorsOf(
     if (group) group.push(shown[k]);
     else groups.set(code, [shown[k]]);
   }
+  const least = some ? (LEAST_SHARE * shown.length) / step : 1;
+  const size = (code: number): number => groups.get(code)?.length ?? 0;
+  const named = names.listed.filter((code) => size(code) >= least).sort((a, b) => size(b) - size(a));
   const anchors: Anchor[] = [];
-  for (const code of names.listed) {
-    const group = groups.get(code);
-    if (!group) continue;
+  for (const code of named) {
+    const group = groups.get(code)!;
     const dims = Math.min(stride, 3);
     const middle = Array.from({ length: dims }, (_, d) =>
       median(Float32Array.from(group, (i) => positions[i * stride + d])),

@@ -1,7 +1,7 @@
 // The scatter view: a map of points that can be moved, zoomed, turned, hovered over and selected from.
 
 import { boundingBox, Camera, UNIT_BOX } from "./camera";
-import { css, mix, pack, plain, rgb, type Theme } from "./color";
+import { css, mix, pack, plain, rgb } from "./color";
 import { listen, type Mode } from "./gestures";
 import type { Key } from "./key";
 import { anchorsOf, drawOverlay, type Anchor, type Names, type Overlay, type Place } from "./overlay";
@@ -55,7 +55,6 @@ export class Scatter {
   #lines: readonly (readonly [number, number])[] = [];
   #lasso: readonly Place[] = [];
   #colorsGiven = false;
-  #theme: Theme = "light";
   #inks = { ink: "#000", paper: "#fff", accent: "#06c" };
   #ratio = 1;
   #frame = 0;
@@ -135,7 +134,7 @@ export class Scatter {
   /** Packed colours of the points; null for one colour. */
   setColors(colors: Uint32Array | null): void {
     this.#colorsGiven = colors !== null;
-    this.#scene.colors = colors ?? plain(this.n, this.#theme);
+    this.#scene.colors = colors ?? plain(this.n);
     this.#scene.versions.colors++;
     this.redraw();
   }
@@ -178,13 +177,11 @@ export class Scatter {
     this.redraw(false);
   }
 
-  setTheme(theme: Theme, inks: { ink: string; paper: string; accent: string }): void {
-    this.#theme = theme;
+  setInks(inks: { ink: string; paper: string; accent: string }): void {
     const [paper, ink] = [rgb(inks.paper), rgb(inks.ink)];
     this.#inks = { ink: css(ink), paper: css(paper), accent: inks.accent };
     this.#scene.paper = pack(paper);
     this.#scene.faint = pack(mix(paper, ink, 0.22));
-    if (!this.#colorsGiven) this.setColors(null);
     this.redraw();
   }
 
@@ -251,7 +248,13 @@ export class Scatter {
   #overlay(width: number, height: number, ratio: number): Overlay {
     const scene = this.#scene;
     if (this.#names && !this.#anchors)
-      this.#anchors = anchorsOf(this.#names, scene.order.subarray(scene.nDim), scene.positions, scene.stride);
+      this.#anchors = anchorsOf(
+        this.#names,
+        scene.order.subarray(scene.nDim),
+        scene.positions,
+        scene.stride,
+        scene.nDim > 0,
+      );
     const place = placer(scene, this.camera.projection(), width, height);
     return {
       anchors: this.#names ? (this.#anchors ?? []) : [],
@@ -289,6 +292,14 @@ export class Scatter {
     this.#pace.moved(() => this.#pace.budget < this.#scene.order.length && this.redraw());
     this.redraw();
     this.#events.moved?.();
+  }
+
+  /** Shows all of the map again if a point is outside of what is seen. */
+  reveal(point: number): void {
+    if (point < 0 || point >= this.n) return;
+    const { width, height } = this.#scene;
+    const [x, y] = placer(this.#scene, this.camera.projection(), width, height)(point);
+    if (x < 0 || y < 0 || x > width || y > height) this.reset();
   }
 
   // --- pointing ---

@@ -1,12 +1,23 @@
 // What the points are coloured by, and their colours on each map.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { byCategory, byValue, categoryColor, css, palette, valueColor } from "../scatter";
-import { DIM, HIDDEN, SHOWN, type Key, type Names, type Theme } from "../scatter";
+import {
+  byCategory,
+  byValue,
+  categoryColor,
+  css,
+  linear,
+  palette,
+  scaleOf,
+  SCALES,
+  valueColor,
+} from "../scatter";
+import { DIM, HIDDEN, SHOWN, type Key, type Names, type Scale, type Theme } from "../scatter";
 import * as api from "./api";
-import { number } from "./format";
+import { removing } from "./filters";
+import { date, number } from "./format";
 import * as state from "./state";
-import type { Dataset, MapInfo } from "./types";
+import type { Column, Dataset, MapInfo } from "./types";
 
 /** Values of a column by row, or errors by point. */
 export type Shading =
@@ -14,10 +25,10 @@ export type Shading =
       kind: "category";
       names: string[];
       codes: ArrayLike<number>;
-      shades: Record<Theme, string[]>;
+      shades: string[];
       counts: number[];
     }
-  | { kind: "number"; values: Float32Array; low: number; high: number };
+  | { kind: "number"; values: Float32Array; scale: Scale; show: (value: number) => string };
 
 export const ERRORS = {
   torn: {
@@ -38,7 +49,7 @@ export type ErrorKind = keyof typeof ERRORS;
 /** Colours that a reader can choose for a dataset, as [value, title]. */
 export function choicesOf(data: Dataset): { labels: [string, string][]; columns: [string, string][] } {
   const entry = (name: string): [string, string] => [`column:${name}`, name];
-  const colored = data.columns.filter((column) => column.kind === "number" || column.kind === "category");
+  const colored = data.columns.filter((column) => ["number", "category", "date"].includes(column.kind));
   return {
     labels: colored.filter((column) => column.role === "label").map((column) => entry(column.name)),
     columns: colored.filter((column) => column.role !== "label").map((column) => entry(column.name)),
@@ -73,33 +84,29 @@ function fetched(key: string, ask: () => Promise<Shading | null>): Signal<Shadin
   return found;
 }
 
-function columnOf(data: Dataset, name: string): Signal<Shading | null> {
-  return fetched(`${data.id}/${name}`, async () => {
+/** The values of a column by row. */
+export function columnOf(data: Dataset, name: string): Signal<Shading | null> {
+  return fetched(`${data.id}/${data.n}/${name}`, async () => {
     const found = await api.values(`/api/datasets/${data.id}/values/${encodeURIComponent(name)}`);
-    if (found instanceof ArrayBuffer) return numbers(new Float32Array(found));
-    return found && categories(found.categories as string[], found.codes as number[]);
+    if (found instanceof ArrayBuffer)
+      return numbers(
+        new Float32Array(found),
+        data.columns.find((one) => one.name === name),
+      );
+    return found && categories(found.categories as string[], Int32Array.from(found.codes as number[]));
   });
 }
 
-export function numbers(values: Float32Array): Shading {
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high && value < Infinity) high = value;
-  }
-  return {
-    kind: "number",
-    values,
-    low: Number.isFinite(low) ? low : 0,
-    high: Number.isFinite(high) ? high : 1,
-  };
+export function numbers(values: Float32Array, column?: Column): Shading {
+  const show = column?.kind === "date" ? (value: number): string => date(value, column) : number;
+  return { kind: "number", values, scale: scaleOf(values), show };
 }
 
 /** Colours for the 30 most frequent categories; in order of the categories, so that 0, 1, 2 ... keep theirs. */
 export function categories(names: string[], codes: ArrayLike<number>): Shading {
   const counts = new Array<number>(names.length).fill(0);
   for (let i = 0; i < codes.length; i++) if (codes[i] >= 0) counts[codes[i]]++;
-  const most = palette.light.length;
+  const most = palette.length;
   const frequent = new Set(
     names
       .map((_, code) => code)
@@ -108,15 +115,15 @@ export function categories(names: string[], codes: ArrayLike<number>): Shading {
   );
   let place = 0;
   const places = names.map((_, code) => (frequent.has(code) ? place++ : most));
-  const shades = (theme: Theme): string[] => places.map((at) => categoryColor(at, theme));
-  return { kind: "category", names, codes, shades: { light: shades("light"), dark: shades("dark") }, counts };
+  return { kind: "category", names, codes, shades: places.map(categoryColor), counts };
 }
 
 /** Errors of a map on the scale that all maps on the screen share. */
 function onOneScale(kind: ErrorKind, own: Shading | null): Shading | null {
   if (own?.kind !== "number") return own;
   const others = state.shownMaps.value.map((map) => errorsOf(map, kind));
-  return { ...own, high: Math.max(...others.map((one) => (one?.kind === "number" ? one.high : 0))) };
+  const high = Math.max(...others.map((one) => (one?.kind === "number" ? one.scale.high : 0)));
+  return { ...own, scale: linear(0, high) };
 }
 
 /** Errors of a finished map by point; null until they are computed. */
@@ -125,7 +132,7 @@ function errorsOf(map: MapInfo, kind: ErrorKind): Shading | null {
   return fetched(`${map.id}/${kind}/${map.iteration}`, async () => {
     const ask = (): Promise<Float32Array | null> => api.floats(`/api/maps/${map.id}/errors?kind=${kind}`);
     const values = await api.patiently(ask, () => choice.value === `error:${kind}`);
-    return values && ({ ...numbers(values), low: 0 } as Shading);
+    return values && numbers(values);
   }).value;
 }
 
@@ -162,38 +169,38 @@ export function keyOf(map: MapInfo): Key | null {
   const title = kind ? ERRORS[kind].title : choice.value.slice(7);
   const theme = state.theme.value;
   if (found.kind === "number") {
-    const { low, high } = found;
-    const steps = [1, 0.75, 0.5, 0.25, 0];
+    const { scale, show } = found;
+    const said = SCALES[scale.how];
     return {
-      title,
-      entries: steps.map((t) => [number(low + (high - low) * t), css(valueColor(t, theme))] as const),
+      title: said ? `${title}, ${said}` : title,
+      entries: [1, 0.75, 0.5, 0.25, 0].map((t) => [show(scale.at(t)), css(valueColor(t, theme))] as const),
     };
   }
-  const entries = found.names.map((name, code) => [name, found.shades[theme][code]] as const);
+  const entries = found.names.map((name, code) => [name, found.shades[code]] as const);
   return { title, entries: entries.filter((_, code) => !state.hiddenKinds.value.has(code)) };
 }
 
 export function colorsOf(found: Shading | null, theme: Theme): Uint32Array | null {
   if (!found) return null;
-  if (found.kind === "number") return byValue(found.values, found.low, found.high, theme);
-  return byCategory(found.codes, found.shades[theme], theme);
+  if (found.kind === "number") return byValue(found.values, found.scale, theme);
+  return byCategory(found.codes, found.shades);
 }
 
 export function namesOf(found: Shading | null): Names | null {
   if (!state.showNames.value || found?.kind !== "category" || found.names.length > 60) return null;
-  const listed = found.names.map((_, code) => code).sort((a, b) => found.counts[b] - found.counts[a]);
-  return { texts: found.names, codes: found.codes, listed };
+  return { texts: found.names, codes: found.codes, listed: found.names.map((_, code) => code) };
 }
 
 /** Which points of a map are shown, dim or hidden; null if all are shown. */
 export function statesOf(map: MapInfo, found: Shading | null): Uint8Array | null {
   const chosen = state.selection.value;
   const hidden = state.hiddenKinds.value;
+  const removed = removing.value?.dataset === map.dataset ? removing.value.rows : null;
   const selects = chosen !== null && chosen.dataset === map.dataset;
-  if (!selects && !hidden.size) return null;
+  if (!selects && !hidden.size && !removed) return null;
   const states = new Uint8Array(map.n).fill(selects ? DIM : SHOWN);
+  const rows = map.rows === null ? null : state.rowsOf(map.id).value;
   if (selects) {
-    const rows = map.rows === null ? null : state.rowsOf(map.id).value;
     const inside = rows ? new Set(chosen.rows) : null;
     if (rows && inside) rows.forEach((row, point) => inside.has(row) && (states[point] = SHOWN));
     else for (const row of chosen.rows) states[row] = SHOWN;
@@ -201,6 +208,8 @@ export function statesOf(map: MapInfo, found: Shading | null): Uint8Array | null
   if (hidden.size && found?.kind === "category") {
     for (let i = 0; i < states.length; i++) if (hidden.has(found.codes[i])) states[i] = HIDDEN;
   }
+  if (removed && rows) rows.forEach((row, point) => removed[row] && (states[point] = HIDDEN));
+  else if (removed) for (let i = 0; i < states.length; i++) if (removed[i]) states[i] = HIDDEN;
   return states;
 }
 

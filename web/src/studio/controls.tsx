@@ -83,7 +83,7 @@ export function Slider({
   return (
     <div class="field slider">
       <label for={id}>
-        <span>{label}</span>
+        <span>{breakable(label)}</span>
         {badge && <small class="badge">{badge}</small>}
       </label>
       <input
@@ -109,6 +109,10 @@ export function Slider({
   );
 }
 
+/** A name that can break after its underscores, and nowhere else. */
+export const breakable = (label: string): (string | JSX.Element)[] =>
+  label.split(/(?<=_)/).flatMap((part, k) => (k ? [<wbr key={k} />, part] : [part]));
+
 export function Switch({
   label,
   value,
@@ -123,7 +127,7 @@ export function Switch({
   return (
     <div class="field">
       <label class="switch">
-        <span>{label}</span>
+        <span>{breakable(label)}</span>
         <input
           type="checkbox"
           role="switch"

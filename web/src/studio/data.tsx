@@ -71,6 +71,13 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
           onChange={(standardize) => void state.changeDataset(data.id, { standardize })}
         />
       )}
+      {Boolean(data.hints?.length) && (
+        <ul class="warnings" aria-label="Hints">
+          {data.hints?.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       {data.columns.some((column) => column.missing > 0 && column.role === "feature") && (
         <Select
           label="Missing values"

@@ -1,6 +1,6 @@
 // Numbers and values as people write them.
 
-import type { Value } from "./types";
+import type { Column, Value } from "./types";
 
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "–";
@@ -28,3 +28,12 @@ export function bytes(size: number): string {
 /** A value of a column. */
 export const shownValue = (value: Value): string =>
   typeof value === "number" ? number(value) : value === null ? "missing" : String(value);
+
+const DAY = 86_400_000; // milliseconds
+
+/** A date of a column, whose values are days since its origin; with the time where the column needs it. */
+export function date(value: number, { origin = 0, low = 0, high = 0 }: Partial<Column>): string {
+  if (!Number.isFinite(value)) return "–";
+  const text = new Date(Math.round(((origin + value) * DAY) / 1000) * 1000).toISOString();
+  return high - low > 7 ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
+}

@@ -1,29 +1,32 @@
-// What the colours mean, and categories to hide and show.
+// What the colours mean, beside the maps; categories to hide and show.
 
 import type { JSX } from "preact";
-import { css, valueColor } from "../scatter";
-import { ERRORS, choice, errorKind, shading, shadingOf } from "./colors";
-import { Button, Empty, Section } from "./controls";
+import { css, SCALES, valueColor } from "../scatter";
+import { ERRORS, choice, errorKind, shading, shadingOf, type Shading } from "./colors";
+import { Button } from "./controls";
 import { count, number } from "./format";
 import * as state from "./state";
 
-export function Legend(): JSX.Element {
+export function Legend(): JSX.Element | null {
   const kind = errorKind();
   const found = shading.value;
-  if (kind) return <ErrorLegend />;
-  if (!found)
-    return (
-      <Empty icon="map" title="One colour">
-        {choice.value === "none" ? "Choose above what colours the points." : "Loading the values …"}
-      </Empty>
-    );
-  const title = choice.value.slice(7);
-  if (found.kind === "number")
-    return (
-      <Section title={title}>
-        <Scale low={found.low} high={found.high} />
-      </Section>
-    );
+  if (kind) return <ErrorLegend title={ERRORS[kind].title} note={ERRORS[kind].note} />;
+  if (choice.value === "none") return null;
+  return (
+    <section class="legend" aria-label="Legend">
+      <h2>{choice.value.slice(7)}</h2>
+      {!found ? (
+        <small>Loading the values …</small>
+      ) : found.kind === "number" ? (
+        <Strip found={found} />
+      ) : (
+        <Kinds found={found} />
+      )}
+    </section>
+  );
+}
+
+function Kinds({ found }: { found: Extract<Shading, { kind: "category" }> }): JSX.Element {
   const hidden = state.hiddenKinds.value;
   const toggle = (code: number, alone: boolean): void => {
     const others = found.names.map((_, other) => other).filter((other) => other !== code);
@@ -36,15 +39,8 @@ export function Legend(): JSX.Element {
     }
   };
   return (
-    <Section
-      title={title}
-      aside={
-        hidden.size > 0 && (
-          <Button kind="quiet" label="Show all" onClick={() => (state.hiddenKinds.value = new Set())} />
-        )
-      }
-    >
-      <ul class="legend">
+    <>
+      <ul>
         {found.names.map((name, code) => (
           <li key={name}>
             <button
@@ -53,14 +49,17 @@ export function Legend(): JSX.Element {
               title="Click hides or shows; shift and click shows this one only"
               onClick={(event) => toggle(code, event.shiftKey)}
             >
-              <Dot color={found.shades[state.theme.value][code]} />
+              <Dot color={found.shades[code]} />
               <bdi>{name}</bdi>
               <small>{count(found.counts[code])}</small>
             </button>
           </li>
         ))}
       </ul>
-    </Section>
+      {hidden.size > 0 && (
+        <Button kind="quiet" label="Show all" onClick={() => (state.hiddenKinds.value = new Set())} />
+      )}
+    </>
   );
 }
 
@@ -72,54 +71,59 @@ function Dot({ color }: { color: string }): JSX.Element {
   );
 }
 
-function Scale({ low, high }: { low: number; high: number }): JSX.Element {
-  const steps = 32;
+const STEPS = 32;
+
+/** The colours of values from the least to the greatest, and the kind of scale where it is not linear. */
+function Strip({ found: { scale, show } }: { found: Extract<Shading, { kind: "number" }> }): JSX.Element {
   return (
-    <div class="scale">
-      <svg viewBox={`0 0 ${steps} 1`} preserveAspectRatio="none" aria-hidden="true">
-        {Array.from({ length: steps }, (_, k) => (
+    <span class="scale">
+      <span>{show(scale.low)}</span>
+      <svg viewBox={`0 0 ${STEPS} 1`} preserveAspectRatio="none" aria-hidden="true">
+        {Array.from({ length: STEPS }, (_, k) => (
           <rect
             key={k}
             x={k}
             y="0"
             width="1.05"
             height="1"
-            fill={css(valueColor(k / (steps - 1), state.theme.value))}
+            fill={css(valueColor(k / (STEPS - 1), state.theme.value))}
           />
         ))}
       </svg>
-      <span>{number(low)}</span>
-      <span>{number(high)}</span>
-    </div>
+      <span>{show(scale.high)}</span>
+      {scale.how !== "linear" && (
+        <small>
+          {SCALES[scale.how]}, middle {show(scale.at(0.5))}
+        </small>
+      )}
+    </span>
   );
 }
 
-function ErrorLegend(): JSX.Element | null {
-  const kind = errorKind();
-  if (!kind) return null;
+function ErrorLegend({ title, note }: { title: string; note: string }): JSX.Element {
+  const found = state.shownMaps.value.map((map) => [map, shadingOf(map)] as const);
+  const first = found.find(([, one]) => one?.kind === "number")?.[1];
   return (
-    <Section title={ERRORS[kind].title}>
-      <p class="help">{ERRORS[kind].note}</p>
-      {state.shownMaps.value.map((map) => {
-        const found = shadingOf(map);
-        if (found?.kind !== "number")
-          return (
-            <p key={map.id} class="help">
-              {state.titleOf(map)}: {state.computing(map) ? "after the run" : "computing …"}
-            </p>
-          );
-        const mean =
-          found.values.reduce((sum, value) => sum + (Number.isFinite(value) ? value : 0), 0) /
-          found.values.length;
-        return (
-          <div key={map.id}>
-            <h3>
-              {state.titleOf(map)}: mean {number(mean)}
-            </h3>
-            <Scale low={found.low} high={found.high} />
-          </div>
-        );
-      })}
-    </Section>
+    <section class="legend" aria-label="Legend">
+      <h2>{title}</h2>
+      {first?.kind === "number" && <Strip found={first} />}
+      {found.map(([map, one]) => (
+        <small key={map.id}>
+          {state.titleOf(map)}:{" "}
+          {one?.kind === "number"
+            ? `mean ${number(meanOf(one.values))}`
+            : state.computing(map)
+              ? "after the run"
+              : "computing …"}
+        </small>
+      ))}
+      <small>{note}</small>
+    </section>
   );
+}
+
+function meanOf(values: Float32Array): number {
+  let [sum, n] = [0, 0];
+  for (const value of values) if (Number.isFinite(value)) [sum, n] = [sum + value, n + 1];
+  return sum / n;
 }

@@ -5,6 +5,7 @@ import { ERRORS, choice, choicesOf } from "./colors";
 import { Button, Select } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { count } from "./format";
+import { Legend } from "./legend";
 import { RunButton } from "./method";
 import { Plot, views } from "./plot";
 import type { Mode } from "../scatter";
@@ -18,6 +19,7 @@ export function Stage(): JSX.Element {
   return (
     <>
       <Tools />
+      <Legend />
       <div class="maps" data-count={maps.length}>
         {maps.map((map) => (
           <MapCard key={map.id} map={map} />
@@ -196,17 +198,18 @@ function MapCard({ map }: { map: MapInfo }): JSX.Element {
   );
 }
 
-/** The parameters that differ from the defaults. */
-function Settings({ map }: { map: MapInfo }): JSX.Element | null {
+/** What the map was made of, and the parameters that differ from the defaults. */
+function Settings({ map }: { map: MapInfo }): JSX.Element {
   const method = state.methods.value.find((one) => one.name === map.method);
   const changed = Object.entries(map.parameters).filter(
     ([name, value]) => method?.parameters.find((one) => one.name === name)?.default !== value,
   );
-  if (!changed.length && map.rows === null) return null;
-  const text = changed.map(([name, value]) => `${name} ${String(value)}`).join(", ");
+  const made = map.rows === null ? map.made_of : `${count(map.rows)} selected objects, ${map.made_of}`;
+  const text = [made, ...changed.map(([name, value]) => `${name} ${String(value)}`)]
+    .filter(Boolean)
+    .join(", ");
   return (
     <small class="settings" title={text}>
-      {map.rows !== null && `${count(map.rows)} selected objects${changed.length ? ", " : ""}`}
       {text}
     </small>
   );

@@ -3,7 +3,8 @@
 import type { JSX } from "preact";
 import { Button, Empty, Section } from "./controls";
 import { number, shownValue } from "./format";
-import { neighbors, pick, record } from "./picking";
+import { nameOf } from "./names";
+import { ALIKE, neighbors, pick, record, selectAlike } from "./picking";
 import * as state from "./state";
 
 export function ObjectPanel(): JSX.Element {
@@ -20,12 +21,14 @@ export function ObjectPanel(): JSX.Element {
   const data = state.datasets.value.get(picked.dataset);
   return (
     <Section
-      title={found?.row === picked.row ? (found.id ?? `Row ${picked.row}`) : `Row ${picked.row}`}
+      title={nameOf(picked.dataset, picked.row)}
       aside={<Button kind="quiet" label="Clear" onClick={() => pick(map, -1)} />}
     >
       {found?.row === picked.row && (
         <>
-          {found.image && <img class="portrait" src={found.image} alt={`Image of row ${picked.row}`} />}
+          {found.image && (
+            <img class="portrait" src={found.image} alt={`Image of ${nameOf(picked.dataset, picked.row)}`} />
+          )}
           {found.label !== null && (
             <p>
               Label: <strong>{found.label}</strong>
@@ -36,6 +39,11 @@ export function ObjectPanel(): JSX.Element {
       {near && (
         <>
           <h3>Nearest in the data</h3>
+          <Button
+            icon="lasso"
+            label={`Select the ${ALIKE} most alike`}
+            onClick={() => selectAlike(map, picked.row)}
+          />
           <ul class="neighbours">
             {near.rows.map((row, k) => (
               <li key={row}>
@@ -43,7 +51,7 @@ export function ObjectPanel(): JSX.Element {
                   {data?.images && (
                     <img src={`/api/datasets/${data.id}/images/${row}`} alt="" loading="lazy" />
                   )}
-                  <span>row {row}</span>
+                  <span>{nameOf(picked.dataset, row)}</span>
                   <small>{number(near.distances[k])}</small>
                 </button>
               </li>

@@ -81,7 +81,8 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       effect(() => {
         const colors = getComputedStyle(document.documentElement);
         const token = (name: string): string => colors.getPropertyValue(name).trim();
-        view.setTheme(state.theme.value, {
+        void state.theme.value;
+        view.setInks({
           ink: token("--ink"),
           paper: token("--panel"),
           accent: token("--accent"),

@@ -41,6 +41,10 @@ export function QualityPanel(): JSX.Element {
     const one = found?.measures.find((measure) => measure.name === name);
     return one ? one.value.toFixed(3) : found ? "–" : "…";
   };
+  const byData = new Map<string, typeof known>();
+  known.forEach((one) => byData.set(one.map.data_key, [...(byData.get(one.map.data_key) ?? []), one]));
+  const groups = [...byData];
+  const ordered = groups.flatMap(([, members]) => members);
   const active = known.find(({ map }) => map.id === state.activeId.value) ?? known[0];
   if (!maps.length)
     return (
@@ -58,9 +62,19 @@ export function QualityPanel(): JSX.Element {
           <div class="scroll">
             <table>
               <thead>
+                {groups.length > 1 && (
+                  <tr>
+                    <td />
+                    {groups.map(([key, members]) => (
+                      <th key={key} scope="colgroup" colSpan={members.length}>
+                        {madeOf(members[0].map)}
+                      </th>
+                    ))}
+                  </tr>
+                )}
                 <tr>
                   <th scope="col">measure</th>
-                  {known.map(({ map }) => (
+                  {ordered.map(({ map }) => (
                     <th key={map.id} scope="col">
                       <bdi>{state.titleOf(map)}</bdi>
                     </th>
@@ -71,7 +85,7 @@ export function QualityPanel(): JSX.Element {
                 {[...measures.values()].slice(0, all.value ? measures.size : FEW).map((one) => (
                   <tr key={one.name} title={one.meaning}>
                     <th scope="row">{one.label}</th>
-                    {known.map(({ map, found }) => (
+                    {ordered.map(({ map, found }) => (
                       <td key={map.id}>{value(found, one.name)}</td>
                     ))}
                   </tr>
@@ -87,7 +101,22 @@ export function QualityPanel(): JSX.Element {
             onClick={() => (all.value = !all.value)}
           />
         )}
-        {active?.found?.verdict && <p>{active.found.verdict}</p>}
+        {groups.length > 1 && (
+          <p class="warning">
+            These maps are of different data. Each is measured against its own: compare only numbers under the
+            same heading.
+          </p>
+        )}
+        {active?.found?.verdict && (
+          <p>
+            {state.titleOf(active.map)} of {madeOf(active.map)}: {active.found.verdict}
+          </p>
+        )}
+        {active?.map.hints.map((note) => (
+          <p key={note} class="warning">
+            About the data: {note}.
+          </p>
+        ))}
         {known.some(({ found }) => !found) && (
           <p class="help">
             {known.every(({ map }) => ended(map)) ? "Measuring …" : "Measured when the run has ended."}
@@ -113,6 +142,10 @@ export function QualityPanel(): JSX.Element {
     </>
   );
 }
+
+/** The data of a map in words. */
+const madeOf = (map: MapInfo): string =>
+  `${map.rows === null ? "" : `${count(map.rows)} selected objects, `}${map.made_of || "these data"}`;
 
 function Warnings({ map, found }: { map: MapInfo; found: Quality | undefined }): JSX.Element | null {
   const lines = [...new Set([...(found?.warnings ?? []), ...map.warnings])];

@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
-import { Legend } from "./legend";
+import { ColumnsPanel } from "./columns";
 import { ObjectPanel } from "./object";
 import { QualityPanel } from "./quality";
 import { SelectionPanel } from "./selection";
@@ -10,7 +10,7 @@ import * as state from "./state";
 import { SuspectsPanel } from "./suspects";
 
 const TABS: readonly (readonly [state.Tab, string])[] = [
-  ["colours", "Colours"],
+  ["columns", "Columns"],
   ["point", "Object"],
   ["selection", "Selection"],
   ["quality", "Quality"],
@@ -51,7 +51,7 @@ export function Questions(): JSX.Element {
         ))}
       </div>
       <div id="answers" role="tabpanel" aria-labelledby={`tab-${state.tab.value}`} tabIndex={-1}>
-        {state.tab.value === "colours" && <Legend />}
+        {state.tab.value === "columns" && <ColumnsPanel />}
         {state.tab.value === "point" && <ObjectPanel />}
         {state.tab.value === "selection" && <SelectionPanel />}
         {state.tab.value === "quality" && <QualityPanel />}

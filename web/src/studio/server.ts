@@ -1,6 +1,6 @@
 // What the server sends, and what it keeps for the next visit.
 
-import { batch, effect } from "@preact/signals";
+import { batch, effect, untracked } from "@preact/signals";
 import * as api from "./api";
 import { arrived, forgetCoordinates, load } from "./coordinates";
 import { attempt, notify } from "./notices";
@@ -12,6 +12,7 @@ import {
   datasetId,
   datasets,
   ended,
+  forms,
   known,
   maps,
   methodName,
@@ -118,9 +119,29 @@ async function readLists(): Promise<void> {
   [methods.value, toys.value] = lists;
 }
 
+/** The forms show what the maps on the screen were made with. */
+function fillForms(): void {
+  const filled = new Map(forms.value);
+  for (const id of shown.value) {
+    const map = maps.value.get(id);
+    const method = methods.value.find((one) => one.name === map?.method);
+    const changed = method?.parameters.filter(
+      ({ name, default: usual }) => name in map!.parameters && map!.parameters[name] !== usual,
+    );
+    if (map && changed)
+      filled.set(map.method, Object.fromEntries(changed.map(({ name }) => [name, map.parameters[name]])));
+  }
+  forms.value = filled;
+}
+
 /** Listens to the server, which sends the whole state whenever the connection is made. */
 export function start(): void {
   connect({ opened: () => void attempt(readLists), message: take, frame: takeFrame });
+  const stop = effect(() => {
+    if (!ready.value) return;
+    untracked(fillForms);
+    queueMicrotask(() => stop()); // once, when maps and methods are known
+  });
   effect(keepLayout);
   effect(() => watch(shown.value));
 }

@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import * as api from "./api";
 import { Empty, Section } from "./controls";
 import { number } from "./format";
+import { nameOf } from "./names";
 import { pick } from "./picking";
 import * as state from "./state";
 import type { MapInfo, Suspect } from "./types";
@@ -48,7 +49,7 @@ export function SuspectsPanel(): JSX.Element {
               )}
               <span>
                 <strong>
-                  row {one.row}
+                  {nameOf(data.id, one.row)}
                   {one.label !== null &&
                     one.neighbours_label !== null &&
                     one.label !== one.neighbours_label &&

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { shadingOf } from "./colors";
-import { number } from "./format";
+import { nameOf } from "./names";
 import * as state from "./state";
 
 interface Tip {
@@ -35,13 +35,13 @@ export function Tooltip(): JSX.Element | null {
   const point = state.pointOf(map, shown.row);
   const value =
     shading &&
-    (shading.kind === "category" ? shading.names[shading.codes[point]] : number(shading.values[point]));
+    (shading.kind === "category" ? shading.names[shading.codes[point]] : shading.show(shading.values[point]));
   return (
     <div ref={box} class="tip" role="status">
       {data.images && <img src={`/api/datasets/${data.id}/images/${shown.row}`} alt="" />}
       <span>
         {value !== null && value !== undefined && <strong>{value}</strong>}
-        <small>row {shown.row}</small>
+        <small>{nameOf(map.dataset, shown.row)}</small>
       </span>
     </div>
   );

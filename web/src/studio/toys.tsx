@@ -2,7 +2,6 @@
 
 import type { JSX } from "preact";
 import { palette } from "../scatter";
-import { theme } from "./state";
 
 type Dot = readonly [number, number, number]; // x, y in -1 to 1; a number from 0 to 1 for its colour
 
@@ -102,10 +101,9 @@ function dotsOf(name: string): Dot[] {
 }
 
 export function ToyPicture({ name }: { name: string }): JSX.Element {
-  const colors = palette[theme.value];
   const paths = new Map<string, string>();
   for (const [x, y, value] of dotsOf(name.toLowerCase())) {
-    const color = colors[Math.min(Math.floor(value * 5), 4)];
+    const color = palette[Math.min(Math.floor(value * 5), 4)];
     paths.set(color, `${paths.get(color) ?? ""}M${(50 + 42 * x).toFixed(1)} ${(32 - 27 * y).toFixed(1)}h0`);
   }
   return (

@@ -4,13 +4,15 @@ export type Role = "feature" | "label" | "id" | "image" | "ignore";
 
 export interface Column {
   name: string;
-  kind: "number" | "category" | "text" | "id";
+  kind: "number" | "category" | "date" | "text" | "id";
   role: Role;
   missing: number;
   distinct: number;
   histogram?: number[];
   low?: number;
   high?: number;
+  /** Of dates: the day from which the values count, in days since 1970. */
+  origin?: number;
   top?: [string, number][];
 }
 
@@ -27,6 +29,8 @@ export interface Dataset {
   standardize: boolean;
   labels_known: boolean;
   metric?: string | null;
+  /** What the reader could change, and what else is to be known. */
+  hints?: string[];
   notes?: string[];
   /** What happens to missing values. */
   missing?: string;
@@ -43,6 +47,11 @@ export interface MapInfo {
   title: string;
   parameters: Record<string, Value>;
   rows: number | null;
+  /** What the map was made of, in words, and a key that maps of the same data share. */
+  made_of: string;
+  data_key: string;
+  /** What is to be known of the data, such as a column that outweighs all others. */
+  hints: string[];
   status: Status;
   iteration: number;
   total: number | null;

@@ -5,7 +5,7 @@ import {
   byValue,
   categoryColor,
   DIM,
-  plain,
+  scaleOf,
   Scatter,
   SHOWN,
   type Mode,
@@ -129,32 +129,21 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const color = model.get("_colors")[Number(choose.value)];
     key.replaceChildren();
     for (const { view } of views) {
-      view.setTheme(now, { ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
+      view.setInks({ ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
       view.setNames(null);
       if (color?.codes && color.kinds) {
         const codes = new Uint16Array(bytes(color.codes));
         const listed = color.kinds.map((_, code) => code);
-        view.setColors(
-          byCategory(
-            codes,
-            listed.map((code) => categoryColor(code, now)),
-            now,
-          ),
-        );
+        view.setColors(byCategory(codes, listed.map(categoryColor)));
         view.setNames({ texts: color.kinds, codes, listed });
       } else if (color?.values) {
         const values = new Float32Array(bytes(color.values));
-        const known = values.filter(Number.isFinite);
-        const [low, high] = known.reduce(
-          ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
-          [Infinity, -Infinity],
-        );
-        view.setColors(byValue(values, low, high, now));
-      } else view.setColors(plain(view.n, now));
+        view.setColors(byValue(values, scaleOf(values), now));
+      } else view.setColors(null);
     }
     color?.kinds?.slice(0, 30).forEach((kind, code) => {
       const [entry, dot] = [make("span"), make("i")];
-      dot.style.background = categoryColor(code, now);
+      dot.style.background = categoryColor(code);
       entry.append(dot, kind);
       key.append(entry);
     });

@@ -1,0 +1,292 @@
+"""What the page tells of data and maps: colours, names, columns, where maps come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from studio.client import Client, Server, until
+from studio.page import Tab, lasso, shown, until_drawn
+
+N = 120
+KINDS = np.repeat(["ash", "beech", "cedar", "date palm"], [60, 30, 28, 2])
+
+
+def write_trees(root: Path) -> None:
+    """Trees on a line: kinds from left to right, ids, a wide column and a skewed one."""
+    rng = np.random.default_rng(0)
+    where = np.arange(N) + rng.uniform(0, 0.5, N)
+    price = np.geomspace(1, 1e6, N)
+    lines = ["name,kind,x,y,wide,price"]
+    for i in range(N):
+        numbers = [where[i], rng.normal(), 1e5 * rng.normal(), price[i]]
+        lines.append(",".join([f"tree-{i:03d}", KINDS[i], *(f"{one:.3f}" for one in numbers)]))
+    (root / "trees.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A studio for all tests of this file; each opens the trees anew."""
+    root = tmp_path_factory.mktemp("trees")
+    write_trees(root)
+    server = Server(root)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
+    one = Tab(context.new_page(), own)
+    yield one
+    assert one.errors == []
+
+
+def open_trees(client: Client, **changes: Any) -> Any:
+    data = client.ask("POST", "/api/datasets", 201, json={"path": "trees.csv"})
+    roles = {"name": "id", "kind": "label", "price": "label", "wide": "ignore"}
+    change = {"roles": roles | changes.pop("roles", {}), "label": "kind", **changes}
+    return client.ask("PATCH", f"/api/datasets/{data['id']}", json=change)
+
+
+def show(client: Client, *maps: Any) -> None:
+    """Let the page show some maps of one data set, and nothing of what a test before has chosen."""
+    layout = {"shown": [one["id"] for one in maps], "dataset": maps[0]["dataset"]}
+    client.ask("PUT", "/api/layout", json={**layout, "active": maps[0]["id"]})
+
+
+def test_a_map_says_what_it_was_made_of_and_other_data_are_not_compared(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client, roles={"wide": "feature"})
+    assert any("Standardise features" in hint for hint in data["hints"])
+    assert not any("standardize=" in text for text in [*data["hints"], *data["notes"]])
+    raw = [client.fit(data, "PCA"), client.fit(data, "Isomap")]
+    client.ask("PATCH", f"/api/datasets/{data['id']}", json={"label": "price"})
+    again = client.fit(data, "PCA")  # the same features, whatever colours them
+    client.ask("PATCH", f"/api/datasets/{data['id']}", json={"standardize": True, "label": "kind"})
+    scaled = client.fit(data, "PCA")
+    assert {one["data_key"] for one in [*raw, again]} == {raw[0]["data_key"]}
+    assert scaled["data_key"] != raw[0]["data_key"]
+    show(client, raw[0], scaled, raw[1])
+    page = tab.open()
+    until_drawn(page, N, maps=3)
+    expect(page.locator(".settings").nth(0)).to_contain_text("3 features as they are")
+    expect(page.locator(".settings").nth(1)).to_contain_text("3 features standardised")
+    page.get_by_role("tab", name="Quality").click()
+    heads = page.locator("th[scope=colgroup]")
+    expect(heads).to_have_text(["3 features as they are", "3 features standardised"])
+    assert [one.get_attribute("colspan") for one in heads.all()] == ["2", "1"]
+    expect(page.locator("thead tr").last.locator("th")).to_have_text(
+        ["measure", "PCA", "Isomap", "PCA"]
+    )
+    expect(page.get_by_text("These maps are of different data")).to_be_visible()
+    expect(page.locator("#answers .warning").last).to_contain_text("Standardise features")
+
+
+def test_the_legend_stands_with_the_map_and_colours_stay_in_the_dark(browser: Browser, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    one = client.fit(data, "PCA")
+    seen = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+        tab = Tab(context.new_page(), own)
+        show(client, one)
+        page = tab.open()
+        until_drawn(page, N, maps=1)
+        legend = page.locator(".stage .legend")
+        expect(legend.locator("li")).to_have_count(4)
+        dots = legend.locator("circle").evaluate_all(
+            "all => all.map((one) => one.attributes.fill.value)"
+        )
+        seen.append(dots)
+        page.get_by_label("Colour by").select_option("column:price")
+        expect(legend).to_contain_text("logarithmic scale, middle 1,0")
+        page.get_by_label("Colour by").select_option("column:x")
+        expect(legend).not_to_contain_text("scale")
+        context.close()
+        assert tab.errors == []
+    assert seen[0] == seen[1]
+    assert len(set(seen[0])) == 4
+
+
+def test_names_are_those_of_the_selection(tab: Tab, own: Server):
+    client = own.client()
+    one = client.fit(open_trees(client), "PCA")
+    Y = client.coordinates(one)
+    show(client, one)
+    page = tab.open()
+    # Every text that is written on the map.
+    page.evaluate(
+        """() => {
+        window.written = new Set();
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+          window.written.add(text);
+          return write.call(this, text, ...place);
+        };
+      }"""
+    )
+    until_drawn(page, N, maps=1)
+    page.locator(".scatter canvas").last.press("+")
+    until(lambda: page.evaluate("window.written.size") > 0, "names are written")
+    page.locator(".scatter canvas").last.press("0")
+    # 58 of 60 ash trees, all others: the two date palms are 2 of 118.
+    left = Y[0, 0] < Y[-1, 0]
+    lasso(
+        page,
+        0,
+        [(0.5, 0), (1, 0), (1, 1), (0.5, 1)] if left else [(0, 0), (0.5, 0), (0.5, 1), (0, 1)],
+    )
+    expect(page.get_by_role("heading", name=re.compile("objects selected"))).to_be_visible()
+    page.evaluate("window.written.clear()")
+    page.locator(".scatter canvas").last.press("+")
+    until(lambda: page.evaluate("window.written.size") > 0, "names are written again")
+    written = page.evaluate("[...window.written]")
+    assert "date palm" not in written
+    assert {"beech", "cedar"} <= set(written)
+
+
+def test_ids_name_objects_and_forms_show_what_the_map_was_made_with(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    one = client.fit(data, "TSNE", parameters={"perplexity": 2, "max_iter": 50})
+    show(client, one)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    expect(page.get_by_label("perplexity, number")).to_have_value("2")
+    expect(page.get_by_label("max_iter, number")).to_have_value("50")
+    page.get_by_role("tab", name="Suspects").click()
+    page.locator(".suspects button").first.click()
+    expect(page.locator(".suspects strong").first).to_contain_text("tree-")
+    page.get_by_role("tab", name="Object").click()
+    title = page.locator("#answers h2")
+    expect(title).to_have_text(re.compile(r"tree-\d+"))
+    row = int(title.inner_text().removeprefix("tree-"))
+    near = client.ask("GET", f"/api/maps/{one['id']}/neighbors/{row}?k=10")["neighbors"]
+    expect(page.locator(".neighbours button span")).to_have_text([f"tree-{i:03d}" for i in near])
+    page.locator(".scatter").hover(position={"x": 5, "y": 5})
+    page.keyboard.press("0")
+    canvas = page.locator(".scatter canvas").last
+    box = canvas.bounding_box()
+    assert box is not None
+    Y = client.coordinates(one)
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    unit = (
+        (Y[row] - (low + high) / 2) * 0.92 / max((high - low) / 2 / [box["width"], box["height"]])
+    )
+    canvas.hover(position={"x": (box["width"] + unit[0]) / 2, "y": (box["height"] - unit[1]) / 2})
+    expect(page.locator(".tip small")).to_have_text(re.compile(r"tree-\d+"))
+
+
+def test_names_of_parameters_break_after_underscores_only(tab: Tab, own: Server):
+    client = own.client()
+    show(client, client.fit(open_trees(client), "PCA"))
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    page.get_by_label("Method", exact=True).select_option("TSNE")
+    lines = page.get_by_text("early_exaggeration", exact=True).evaluate(
+        """one => {
+        const range = document.createRange();
+        const rows = new Map();
+        for (const node of one.childNodes) {
+          for (let k = 0; k < (node.textContent ?? "").length; k++) {
+            range.setStart(node, k); range.setEnd(node, k + 1);
+            const top = Math.round(range.getBoundingClientRect().top);
+            rows.set(top, (rows.get(top) ?? "") + node.textContent[k]);
+          }
+        }
+        return [...rows.values()];
+      }"""
+    )
+    assert lines in (["early_exaggeration"], ["early_", "exaggeration"])
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("Browse").click()
+    expect(page.locator(".files li")).not_to_have_count(0)
+    inner = page.locator(".side.left .scrolls").evaluate(
+        """side => [...side.querySelectorAll("*")].filter((one) =>
+          ["auto", "scroll"].includes(getComputedStyle(one).overflowY)).length"""
+    )
+    assert inner == 0  # one scrollbar: that of the side
+    assert shown(page, 0) == N
+
+
+def test_columns_filter_the_maps_and_each_other(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    maps = [client.fit(data, "PCA"), client.fit(data, "Isomap", rows=list(range(40, N)))]
+    show(client, *maps)
+    page = tab.open()
+    until(lambda: shown(page, 0) == N and shown(page, 1) == N - 40, "all points are there")
+    facet = page.locator(".facets > li")
+    beech = facet.filter(has_text="beech").get_by_role("button", name=re.compile("beech"))
+    beech.click()
+    until(lambda: shown(page, 0) == 30 and shown(page, 1) == 30, "only beeches pass")
+    status = page.locator("#answers [role=status]")
+    expect(status).to_have_text("30 of 120 objects pass")
+    # Brush the right half of x: rows 60 and above, of which 60 to 89 are beeches.
+    histogram = page.get_by_role("img", name="Histogram of x")
+    box = histogram.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.99 * box["width"], box["y"] + 9, steps=4)
+    page.mouse.up()
+    edge = np.linspace(client_low(client, data), client_high(client, data), 33)[23]
+    x = client.array(f"/api/datasets/{data['id']}/values/x")
+    expected = int(((x >= edge) & (KINDS == "beech")).sum())
+    until(lambda: shown(page, 0) == expected, "both filters hold")
+    expect(status).to_have_text(f"{expected} of 120 objects pass")
+    # A category is counted as if its own filter were not there: all kinds right of the edge.
+    cedars = int(((x >= edge) & (KINDS == "cedar")).sum())
+    bars = facet.filter(has_text="cedar").get_by_role("button", name=re.compile("cedar"))
+    expect(bars).to_have_text(f"cedar{cedars}")
+    # The keyboard moves the ends of a range.
+    page.get_by_label("Least x").press("ArrowLeft")
+    edge = np.linspace(client_low(client, data), client_high(client, data), 33)[22]
+    until(
+        lambda: shown(page, 0) == int(((x >= edge) & (KINDS == "beech")).sum()),
+        "the range is wider",
+    )
+    page.get_by_role("button", name="Clear filters").click()
+    until(lambda: shown(page, 0) == N and shown(page, 1) == N - 40, "all pass")
+
+
+def client_low(client: Client, data: Any) -> float:
+    return float(client.array(f"/api/datasets/{data['id']}/values/x").min())
+
+
+def client_high(client: Client, data: Any) -> float:
+    return float(client.array(f"/api/datasets/{data['id']}/values/x").max())
+
+
+def test_objects_are_found_by_the_keyboard_and_those_like_them_selected(tab: Tab, own: Server):
+    client = own.client()
+    one = client.fit(open_trees(client), "PCA")
+    show(client, one)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search objects")).to_be_focused()
+    page.keyboard.type("tree-04")
+    expect(page.locator("#hits li")).to_have_count(11)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#answers h2")).to_have_text("tree-041")
+    page.get_by_role("button", name="Select the 50 most alike").click()
+    expect(page.get_by_role("heading", name="50 objects selected")).to_be_visible()
+    near = client.ask("GET", f"/api/maps/{one['id']}/neighbors/41?k=49")["neighbors"]
+    assert len({41, *near}) == 50
+    until(lambda: shown(page, 0) == 50, "they stand out")
+    page.keyboard.press("/")
+    page.get_by_label("Search objects").fill("kind = cedar")
+    expect(page.locator("#hits li").last).to_have_text("Select all: 28 objects")
+    page.keyboard.press("Shift+Enter")
+    expect(page.get_by_role("heading", name="28 objects selected")).to_be_visible()
+    page.get_by_label("Search objects").fill("oak")
+    expect(page.get_by_text("Nothing found")).to_be_visible()
