@@ -18,7 +18,7 @@ from lowdim.runtime.scheduling import blocks, run, uses_threads
 from lowdim.summaries import html_table, short_repr
 
 DEFAULT_NEIGHBORS = 30
-RIDGE = 1e-3  # of the local fits, relative to the spread of the neighbours
+RIDGE = 1e-5  # of the local fits, relative to the spread of the neighbours
 MOST_LISTED = 10
 
 
@@ -56,7 +56,7 @@ class Explanation:
     @cached_property
     def strengths(self) -> Array:
         """How much each feature changes near each object, (n, d): the lengths of the gradients."""
-        return np.linalg.norm(self.gradients, axis=2)
+        return np.asarray(np.linalg.norm(self.gradients, axis=2))
 
     def top(self, count: int = 5) -> list[str]:
         """Return the features that the map follows most."""
@@ -268,7 +268,7 @@ def _standardize(values: Array) -> Array:
     """Columns with mean 0 and standard deviation 1; gaps get the mean."""
     spread = np.nanstd(values, axis=0)
     centered = values - np.nanmean(values, axis=0)
-    return np.nan_to_num(centered / np.where(spread > 0, spread, 1.0))
+    return np.asarray(np.nan_to_num(centered / np.where(spread > 0, spread, 1.0)))
 
 
 def _plane(places: Array, values: Array) -> tuple[Array, Array]:
