@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
     from lowdim.stress.mds.mds import MDS as MDS
     from lowdim.stress.mds.smacof import smacof as smacof
+    from lowdim.stress.phate import PHATE as PHATE
     from lowdim.stress.sammon import Sammon as Sammon
     from lowdim.versions import show_versions as show_versions
 

@@ -19,6 +19,7 @@ _MODULES = {
     "LocalityPreservingProjections": "spectral.graph_projections",
     "NeighborhoodPreservingEmbedding": "spectral.graph_projections",
     "LinearLocalTangentSpaceAlignment": "spectral.graph_projections",
+    "PHATE": "stress.phate",
     "Sammon": "stress.sammon",
     "INDSCAL": "stress.indscal.indscal",
     "CurvilinearComponentAnalysis": "stress.curvilinear.curvilinear_component",

@@ -60,6 +60,7 @@ CLOSENESS = {"LocallyLinearEmbedding": 0.05}
 # How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
 # new point beside a training point as one more neighbour of it.
 NEARBY = {
+    "PHATE": 0.15,  # the mean of its neighbours
     "MDS": 0.1,
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
@@ -76,7 +77,7 @@ NEARBY = {
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
 # map can hold. Two of a kernel's components hold only part of it, and units hold prototypes.
-INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
+INVERSE = {"PHATE": 1e-4, "KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
 
 
 @dataclass(frozen=True)
