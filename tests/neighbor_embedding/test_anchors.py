@@ -11,7 +11,7 @@ from lowdim.numerics.procrustes import align_to_old, axis_signs, rotation_to
 
 def test_a_point_under_a_constant_force_comes_to_rest():
     """At force * (1 - share) / share from its place; a free point moves on."""
-    anchors = Anchors(np.zeros((2, 2)), np.array([0.25, 0.0]))
+    anchors = Anchors(np.zeros((2, 2)), np.array([[0.25, 0.25], [0.0, 0.0]]))
     Y = np.zeros((2, 2))
     for _ in range(200):
         Y += [1.0, 2.0]
@@ -23,7 +23,7 @@ def test_a_point_under_a_constant_force_comes_to_rest():
 def test_old_points_are_held_and_points_without_coordinates_are_not():
     old = np.array([[0.0, 0.0], [4.0, 2.0], [np.nan, np.nan]])
     anchors = hold(old, np.array([[2.0, 1.0], [np.nan, np.nan]]), 0.1, np.dtype(np.float32))
-    np.testing.assert_allclose(anchors.shares, [0.1, 0.1, 0, 0, 0])
+    np.testing.assert_allclose(anchors.shares, np.outer([0.1, 0.1, 0, 0, 0], [1, 1]))
     np.testing.assert_allclose(anchors.places[[2, 4]], [[2, 1], [2, 1]])
     assert anchors.places.dtype == anchors.shares.dtype == np.float32
     order = np.array([4, 1, 0, 2, 3])

@@ -12,10 +12,10 @@ from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import Dissimilarities, MeasuredObjects
 from lowdim.objects.samples import (
     NEAR,
-    NEAR_ON_MAP,
     RATIO,
     SampledObjects,
     n_levels,
+    n_near,
     sample_of_new,
 )
 
@@ -56,7 +56,7 @@ def test_weights_estimate_sums_over_all_objects(X, sample, on_map):
 def test_near_objects_are_listed_with_weight_one(X, sample):
     Y = np.random.default_rng(1).standard_normal((len(X), 2))
     lists = sample.lists(Y)
-    for Z, near in ((X, NEAR), (Y, NEAR_ON_MAP)):
+    for Z, near in ((X, n_near(len(X))), (Y, n_near(len(X)))):
         nearest = cdist(Z[:20], Z).argsort(axis=1)[:, 1 : near + 1]
         for i, row in enumerate(rows_of(lists)[:20]):
             single = lists.indices[row][lists.weights[row] == 1]

@@ -1,4 +1,4 @@
-"""What NeRV and multi-scale SNE share: start, stages of a quasi-Newton descent, transform."""
+"""What NeRV and multi-scale SNE share: start, stages of a descent, transform, update."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import any_number, number
-from lowdim.estimator.footprint import Problem
+from lowdim.estimator.footprint import Problem, claim_memory
+from lowdim.estimator.growth import join_objects
+from lowdim.estimator.updating import NOVELTY_NEIGHBORS, Growth
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
@@ -21,10 +23,11 @@ from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
 from lowdim.neighbor_embedding.docs import ALL_PAIRS_PASSAGES
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.numerics.objective import Objective
+from lowdim.numerics.procrustes import align_to_old
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
-from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
 from lowdim.objects.samples import SampledObjects, can_sample, sample_of_new, sample_size
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -33,8 +36,9 @@ from lowdim.spectral.starts import classical_start
 
 INITS = ("pca", "random")
 METHODS = ("auto", "exact", "sampled")
-ALL_PAIRS_UP_TO = 4000  # objects up to which method="auto" is "exact"
+ALL_PAIRS_UP_TO = 1000  # objects up to which method="auto" is "exact"
 COARSE_ITERATIONS = 30  # iterations of each stage but the last
+UPDATE_ITERATIONS = 50  # of `update`, which runs the last stage alone
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 256  # new objects placed at once
 
@@ -111,20 +115,24 @@ class AllPairsDivergenceEmbedder(Embedder):
         """Whether a fit takes a sample of the pairs."""
         return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
 
-    def _prepare(self, objects: Objects) -> tuple[Array | SampledObjects, Array, Array]:
+    def _prepare(
+        self, objects: Objects, placed: Array | None
+    ) -> tuple[Array | SampledObjects, Array, Array]:
         """All distances or those of a sample of pairs, and a start, both relative to the largest
         distance; and for each object the number of its group of identical objects, which get the
-        same coordinates. A sample does not look for identical objects."""
+        same coordinates. A sample does not look for identical objects. The start is `placed`, if
+        that is not None."""
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         checks.choice(self.method, "method", METHODS)
         if self._uses_sample(objects):
-            return self._prepare_sample(objects, k)
+            return self._prepare_sample(objects, placed, k)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))
-        if not isinstance(self.init, str):
-            start = check_start(self.init, (n, k), INITS) / self._fitted_largest
+        if placed is not None or not isinstance(self.init, str):
+            init = self.init if placed is None else placed
+            start = check_start(init, (n, k), INITS) / self._fitted_largest
         elif checks.choice(self.init, "init", INITS) == "random":
             size = float(D.mean(dtype=np.float64)) or 1.0
             random = check_random_state(self.random_state)
@@ -135,7 +143,9 @@ class AllPairsDivergenceEmbedder(Embedder):
             start[:, : scaling.shape[1]] = scaling
         return D, separate_points(np.array(start[first], dtype=np.float64))[groups], groups
 
-    def _prepare_sample(self, objects: Objects, k: int) -> tuple[SampledObjects, Array, Array]:
+    def _prepare_sample(
+        self, objects: Objects, placed: Array | None, k: int
+    ) -> tuple[SampledObjects, Array, Array]:
         if not can_sample(objects):
             raise ValueError(
                 f"{argument('method', 'sampled')} needs vectors under a metric such as 'euclidean' "
@@ -144,12 +154,13 @@ class AllPairsDivergenceEmbedder(Embedder):
             )
         sample = SampledObjects(objects)
         self._fitted_largest = sample.largest
-        if isinstance(self.init, str):
+        if placed is not None or not isinstance(self.init, str):
+            init = self.init if placed is None else placed
+            start = check_start(init, (objects.n, k), INITS) / sample.largest
+        else:
             checks.choice(self.init, "init", INITS)
             start = layout_start(self.init, k, objects, None, check_random_state(self.random_state))
             start = start * (0.5 / np.sqrt(start.var(axis=0).mean()))
-        else:
-            start = check_start(self.init, (objects.n, k), INITS) / sample.largest
         return sample, np.array(start, dtype=np.float64), np.arange(objects.n)
 
     def _descend(
@@ -159,19 +170,22 @@ class AllPairsDivergenceEmbedder(Embedder):
         start: Array,
         groups: Array,
         dtype: Any,
+        refine: bool,
     ) -> Divergence:
         """Minimise the objectives in turn, each from the result of the one before, to `embedding_`,
-        whose scale is `_fitted_unit`. Returns the last objective."""
+        whose scale is `_fitted_unit`; some iterations of the last one alone to `refine` a map.
+        Returns the last objective."""
 
         def show(Z: Array) -> Array:
             return np.asarray(Z[groups] * self._fitted_unit, dtype=dtype)
 
-        monitor = self._monitor(self.max_iter)
-        coarse = min(COARSE_ITERATIONS, self.max_iter // (2 * n_stages))
+        max_iter = min(self.max_iter, UPDATE_ITERATIONS) if refine else self.max_iter
+        monitor = self._monitor(max_iter)
+        coarse = min(COARSE_ITERATIONS, max_iter // (2 * n_stages))
         Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
-        for i in range(n_stages):
+        for i in range(n_stages - 1 if refine else 0, n_stages):
             objective = stage(i, Z[groups])
-            most = self.max_iter - done if i == n_stages - 1 else coarse
+            most = max_iter - done if i == n_stages - 1 else coarse
             minimum = lbfgs(
                 _of_groups(objective, groups),
                 Z,
@@ -189,6 +203,23 @@ class AllPairsDivergenceEmbedder(Embedder):
         self.n_iter_ = max(1, done)
         self.embedding_ = show(Z)
         return objective
+
+    def _update(self, new: NewObjects) -> Growth:
+        assert isinstance(new, MeasuredNewObjects)  # `update` refuses other kinds
+        old, before, history = self.embedding_, self.n_iter_, self.history_
+        placed = np.concatenate([old, self._transform(new)])
+        objects = join_objects(new)
+        claim_memory(self, objects, {})
+        self._remember(objects)
+        self._fit(objects, placed)
+        self.embedding_ = align_to_old(old, self.embedding_)
+        self.n_iter_, self.history_ = before + self.n_iter_, np.append(history, self.history_)
+        graph = objects.neighbor_graph(min(NOVELTY_NEIGHBORS, objects.n - 1), method="auto")
+        return Growth(graph, refined=True)
+
+    def _fit(self, objects: Objects, placed: Array | None = None) -> None:
+        """Fit to objects, or refine their map from the coordinates `placed`."""
+        raise NotImplementedError
 
     def _transform(self, new: NewObjects) -> Array:
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)

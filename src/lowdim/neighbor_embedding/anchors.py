@@ -1,26 +1,41 @@
-"""Springs that hold points near their places while a map is refined."""
+"""Springs that draw the points of a map to places while a solver runs.
+
+After each step of the solver a point returns by a share of its distance from its place. A force
+that moves a free point by s in each step therefore moves a held one by at most s / share.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.checks import Array
+from lowdim.messages import argument
+from lowdim.numerics.procrustes import procrustes
+
+
+class Spring(Protocol):
+    """A pull on the points of a map after each step of a solver."""
+
+    def pull(self, Y: Array) -> None:
+        """Move points towards their places, in place."""
+
+    def renumber(self, order: Array) -> Self:
+        """The spring of points in another order."""
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """Places to which points are drawn back.
-
-    After each step of a solver a point returns by a share of its distance from its place. A force
-    that moves a free point by s in each step therefore moves a held one by at most s / share.
+    """Places of single points.
 
     Parameters
     ----------
     places : array of shape (n, dim)
-    shares : array of shape (n,)
-        From 0, a free point, to 1, a point that does not move.
+    shares : array of shape (n, dim)
+        From 0, a coordinate that is free, to 1, one that does not change.
     """
 
     places: Array
@@ -28,11 +43,49 @@ class Anchors:
 
     def pull(self, Y: Array) -> None:
         """Move points towards their places, in place."""
-        Y += self.shares[:, None] * (self.places - Y)
+        Y += self.shares * (self.places - Y)
+        np.copyto(Y, self.places, where=self.shares == 1)
 
     def renumber(self, order: Array) -> Anchors:
         """The anchors of points in another order."""
-        return Anchors(np.ascontiguousarray(self.places[order]), self.shares[order])
+        return Anchors(*(np.ascontiguousarray(part[order]) for part in (self.places, self.shares)))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A global map of all points, of which only the shape counts.
+
+    Before each pull it is scaled to the map that is being computed, by least squares.
+
+    Parameters
+    ----------
+    places : array of shape (n, dim)
+        Centred at 0.
+    share : float
+    """
+
+    places: Array
+    share: float
+
+    def pull(self, Y: Array) -> None:
+        """Move points towards their places, in place."""
+        Y -= Y.mean(axis=0, dtype=np.float64).astype(Y.dtype)
+        size = float(np.vdot(self.places, self.places))
+        scale = float(np.vdot(self.places, Y)) / size if size > 0 else 0.0
+        Y += Y.dtype.type(self.share) * (Y.dtype.type(scale) * self.places - Y)
+
+    def renumber(self, order: Array) -> Reference:
+        """The reference of points in another order."""
+        return Reference(np.ascontiguousarray(self.places[order]), self.share)
+
+
+def towards(start: Array, weight: float, balance: float) -> Reference:
+    """The pull of `global_weight` towards the shape of a start.
+
+    The odds of the share are those of the weight times those of `balance`, the share at 0.5.
+    """
+    pull, rest = weight * balance, (1 - weight) * (1 - balance)
+    return Reference(start - start.mean(axis=0), pull / (pull + rest))
 
 
 def hold(old: Array, placed: Array, share: float, dtype: np.dtype[np.floating]) -> Anchors:
@@ -47,7 +100,7 @@ def hold(old: Array, placed: Array, share: float, dtype: np.dtype[np.floating]) 
     placed : array of shape (n_new, dim)
         First coordinates of the new points.
     share : float
-        See `Anchors`.
+        See the module.
     dtype : dtype
         Of the solver.
     """
@@ -55,4 +108,62 @@ def hold(old: Array, placed: Array, share: float, dtype: np.dtype[np.floating]) 
     known = np.isfinite(places).all(axis=1)
     places[~known] = places[known].mean(axis=0)
     held = known & (np.arange(len(places)) < len(old))
-    return Anchors(places, np.where(held, share, 0).astype(dtype))
+    shares = np.where(held, share, 0).astype(dtype)
+    return Anchors(places, np.repeat(shares[:, None], places.shape[1], axis=1))
+
+
+def pins(pinned: Any, strength: Any, n: int, dim: int, dtype: Any) -> Anchors | None:
+    """Anchors at the places that the user has given; None if all coordinates are free.
+
+    Parameters
+    ----------
+    pinned : array of shape (n, dim) or None
+        NaN for a free coordinate.
+    strength : float or array of shape (n,)
+        The share by which a pinned point returns to its place in each step; 1: it stays there.
+    n, dim : int
+    dtype : dtype
+        Of the solver.
+    """
+    if pinned is None:
+        return None
+    places = np.array(checks.vectors(pinned, name="pinned", allow_nan=True), dtype=dtype)
+    if places.shape != (n, dim):
+        raise ValueError(
+            f"{argument('pinned')} has shape {places.shape}, but the map has {n} objects and {dim} "
+            "coordinates. Give a row for each object, NaN for a coordinate that is free."
+        )
+    shares = np.asarray(strength, dtype=np.float64)
+    if shares.ndim > 0 and shares.shape != (n,):
+        raise ValueError(
+            f"{argument('pin_strength')} has shape {shares.shape}: give a number, or one for each "
+            f"of the {n} objects."
+        )
+    if not ((shares > 0) & (shares <= 1)).all():
+        raise ValueError(
+            f"{argument('pin_strength')} must be above 0 and at most 1, which is fixed; found "
+            f"{float(np.min(shares)):g} to {float(np.max(shares)):g}."
+        )
+    held = np.isfinite(places)
+    if not held.any():
+        return None
+    shares = np.where(held, np.broadcast_to(shares.reshape(-1, 1), places.shape), 0).astype(dtype)
+    return Anchors(np.where(held, places, 0), shares)
+
+
+def start_at_pins(start: Array, anchors: Anchors | None) -> Array:
+    """A start moved as a whole so that it fits the pinned points, which begin at their places.
+
+    It is turned and scaled if more points than dimensions are pinned in all coordinates; otherwise
+    it is shifted.
+    """
+    if anchors is None:
+        return start
+    held = anchors.shares > 0
+    whole = held.all(axis=1)
+    if whole.sum() > start.shape[1]:
+        start = procrustes(anchors.places[whole], start[whole]).apply(start)
+    else:
+        counts = np.maximum(held.sum(axis=0), 1)
+        start = start + (np.where(held, anchors.places - start, 0).sum(axis=0) / counts)
+    return np.where(held, anchors.places, start).astype(anchors.places.dtype, order="C")

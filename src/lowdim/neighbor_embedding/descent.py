@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.anchors import Anchors
+from lowdim.neighbor_embedding.anchors import Spring
 from lowdim.numerics.objective import ForceField
 from lowdim.runtime.callbacks import Monitor
 
@@ -52,15 +53,15 @@ class Descent:
         Norm of the gradient below which the descent ends.
     patience : int
         Number of iterations without a lower loss after which the descent ends.
-    anchors : Anchors or None
-        Springs that act after each iteration.
+    springs : sequence of Spring
+        They act after each iteration.
     """
 
     objective: ForceField
     Y: Array
     min_grad_norm: float = 0.0
     patience: int = 10**9
-    anchors: Anchors | None = None
+    springs: Sequence[Spring] = ()
     iteration: int = 0
     history: list[tuple[int, float]] = field(default_factory=list)
     best: float = np.inf
@@ -108,7 +109,7 @@ class Descent:
         self.Y, self.velocity, self.gains = (
             np.ascontiguousarray(part[order]) for part in (self.Y, self.velocity, self.gains)
         )
-        self.anchors = None if self.anchors is None else self.anchors.renumber(order)
+        self.springs = [spring.renumber(order) for spring in self.springs]
         self.order = order if self.order is None else self.order[order]
         self.renumberings.append(order)
 
@@ -119,7 +120,7 @@ class Descent:
             self.objective.exaggeration = phase.exaggeration
             watched = monitor is not None and monitor.watches
             shown = monitor is not None and monitor.wants_loss
-            single = watched or self.anchors is not None
+            single = watched or bool(self.springs)
             steps = 1 if single else CHECK_EVERY - self.iteration % CHECK_EVERY
             steps = min(steps, end - self.iteration)
             check = (self.iteration + steps) % CHECK_EVERY == 0
@@ -136,8 +137,8 @@ class Descent:
                 max_step=MAX_STEP,
             )
             self.iteration += steps
-            if self.anchors is not None:
-                self.anchors.pull(self.Y)
+            for spring in self.springs:
+                spring.pull(self.Y)
             if not np.isfinite(norm):
                 raise ValueError(
                     f"{argument('learning_rate')}, exaggeration: the descent diverged within "

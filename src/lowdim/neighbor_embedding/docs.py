@@ -41,6 +41,9 @@ $run
 dof : float, default=None
     Degrees of freedom of the Student kernel; None is max(n_components - 1, 1). Values below 1 show
     finer clusters.
+global_weight : float, default=0.0
+    From 0 to 1: how strongly the map is pulled towards the shape of its start, which is that of the
+    principal components with init="pca". 0 is the method as published, 1 the start.
 """,
     "attributes": """
 embedding_ : array of shape (n_samples, n_components)
@@ -89,7 +92,7 @@ init : {"pca", "random"} or array of shape (n_samples, n_components), default="p
     Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
 method : {"auto", "exact", "sampled"}, default="auto"
     "exact" compares each object with all others, "sampled" with a sample of them. "auto" is
-    "exact" up to 4,000 objects, or if the metric has no fast distances of single pairs.
+    "exact" up to 1,000 objects, or if the metric has no fast distances of single pairs.
 max_iter : int, default=500
     Maximum number of iterations of all stages together; every stage but the last takes at most 30.
 """,

@@ -20,6 +20,7 @@ from lowdim.neighbor_embedding.all_pairs_divergence import (
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.objects.objects import Objects
 from lowdim.objects.samples import SampledObjects
+from lowdim.runtime.elementary import log2, power
 
 
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
@@ -106,6 +107,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         power=2.7,
         samples=True,
         local_only=True,
+        grows=True,
     )
 
     _attributes: ClassVar = {
@@ -116,35 +118,41 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     _needed = ("perplexities_", "precisions_")
     _squares = 3
 
-    def _fit(self, objects: Objects) -> None:
-        pairs, start, groups = self._prepare(objects)
+    def _fit(self, objects: Objects, placed: Array | None = None) -> None:
+        pairs, start, groups = self._prepare(objects, placed)
         n, k = start.shape
-        size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
-        self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
-        n_scales = max(1, round(np.log2(n / 2)))
+        if placed is None:
+            size = float(np.sqrt(start.var(axis=0, ddof=1).mean())) or 1.0
+            self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
+        else:
+            size = self._fitted_unit / self._fitted_largest
+        n_scales = max(1, round(log2(n / 2)))
         self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
         widths = precisions_of(pairs, self.perplexities_)
         self.intrinsic_dim_ = intrinsic_dimension(widths.T)
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
-        growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
-        self.precisions_ = 2 ** (1 + 2 / k) * growth
+        growth = power(self.perplexities_[0] / self.perplexities_, 2 * U / k)
+        self.precisions_ = power(2.0, 1 + 2 / k) * growth
         stage = self._stage(pairs, widths)
-        self._descend(stage, n_scales, start / size, groups, objects.dtype)
+        refine = placed is not None
+        self._descend(stage, n_scales, start / size, groups, objects.dtype, refine)
 
     def _stage(self, pairs: Array | SampledObjects, widths: Array) -> Stage:
         """Stage k has the k + 1 coarsest scales."""
-        n, costs = len(widths), np.empty(0)
+        n, costs, n_mixed = len(widths), np.empty(0), 0
 
         def stage(number: int, Y: Array) -> Divergence:
-            nonlocal costs
+            nonlocal costs, n_mixed
             precisions = np.tile(self.precisions_[: number + 1] / 2, (n, 1))
             if isinstance(pairs, SampledObjects):
                 return ListedDivergence(pairs.lists(Y), widths[:, : number + 1], precisions)
-            more = log_conditional_of_pairs(pairs, self.perplexities_[number])[0]
-            if number == 0:
-                costs = more
-            else:
-                mix_logs(costs, number, more)
+            for K in self.perplexities_[n_mixed : number + 1]:
+                more = log_conditional_of_pairs(pairs, K)[0]
+                if n_mixed == 0:
+                    costs = more
+                else:
+                    mix_logs(costs, n_mixed, more)
+                n_mixed += 1
             return AllPairsDivergence(costs, precisions)
 
         return stage
@@ -166,7 +174,7 @@ def intrinsic_dimension(precisions: Array) -> float:
     at the scale where it is largest, or 1 if no scale has an estimate.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimates = 2 / np.diff(np.log2(precisions), axis=0)
+        estimates = 2 / np.diff(log2(precisions), axis=0)
     estimates[~(np.isfinite(estimates) & (estimates > 0))] = np.nan
     means = [float(np.nanmean(scale)) for scale in estimates if np.isfinite(scale).any()]
     return max(means, default=1.0)

@@ -108,6 +108,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         power=2.2,
         samples=True,
         local_only=True,
+        grows=True,
     )
 
     _attributes: ClassVar = {"missed_": any_number, "false_": any_number}
@@ -152,12 +153,12 @@ class NeRV(AllPairsDivergenceEmbedder):
         self.perplexity = perplexity
         self.trade_off = trade_off
 
-    def _fit(self, objects: Objects) -> None:
+    def _fit(self, objects: Objects, placed: Array | None = None) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
         if wanted >= objects.n:
             raise checks.too_many_neighbors("perplexity", wanted, objects.n)
         checks.real(self.trade_off, "trade_off", 0, 1)
-        pairs, start, groups = self._prepare(objects)
+        pairs, start, groups = self._prepare(objects, placed)
         beta = precisions_of(pairs, [wanted])[:, 0]
         typical = float(np.median(beta[beta > 0])) if beta.any() else 1.0
         self._fitted_unit = self._fitted_largest / np.sqrt(typical)
@@ -172,8 +173,8 @@ class NeRV(AllPairsDivergenceEmbedder):
             costs, width = log_conditional_of_pairs(pairs, perplexities[number])
             return AllPairsDivergence(costs, width[:, None] / typical, self.trade_off)
 
-        scaled = start * np.sqrt(typical)
-        last = self._descend(stage, len(perplexities), scaled, groups, objects.dtype)
+        scaled, refine = start * np.sqrt(typical), placed is not None
+        last = self._descend(stage, len(perplexities), scaled, groups, objects.dtype, refine)
         self.missed_, self.false_ = last.divergences(self.embedding_ / self._fitted_unit)
 
     def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import conditional_matrix, conditional_to_new, joint
 from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
-from lowdim.neighbor_embedding.anchors import Anchors, hold
+from lowdim.neighbor_embedding.anchors import Spring, hold, pins, start_at_pins, towards
 from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, descend, learning_rate
 from lowdim.neighbor_embedding.starts import layout_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -42,6 +42,7 @@ EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDING_ITERATIONS = 100  # after which neighbours lie near each other for the first time
 UPDATE_ITERATIONS = 50  # of `update`: old objects are near their places, new ones next to theirs
+BALANCE = 0.1  # share of the pull towards a global map with global_weight=0.5
 UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
 
 STATE: dict[str, Rule] = {
@@ -176,18 +177,31 @@ def start_of(estimator: Any, objects: Objects, graph: Any, dtype: np.dtype[Any])
     return np.array(start, dtype=dtype, order="C")
 
 
+def start_with_springs(
+    estimator: Any, objects: Objects, graph: Any, P: Any, pinned: Any, pin_strength: Any
+) -> tuple[Array, list[Spring]]:
+    """The start of t-SNE, and the springs of `global_weight` and of pinned objects."""
+    weight = checks.real(estimator.global_weight, "global_weight", 0, 1)
+    n, dim, dtype = objects.n, int(estimator.n_components), working_dtype(estimator, P)
+    anchors = pins(pinned, pin_strength, n, dim, dtype)
+    start = start_of(estimator, objects, graph, dtype)
+    springs: list[Spring] = [] if weight == 0 else [towards(start, weight, BALANCE)]
+    return start_at_pins(start, anchors), springs if anchors is None else [*springs, anchors]
+
+
 def minimize(
     estimator: Any,
     objective: ForceField,
     start: Array,
     changed_graph: Callable[[], NeighborGraph] | None = None,
+    springs: Sequence[Spring] = (),
 ) -> None:
     """Minimise the objective to `embedding_`, first with exaggerated attraction.
 
     `changed_graph` returns the neighbour graph after a change of perplexity, if that is `live`.
     """
     n = len(start)
-    phases, descent = _phases(estimator, n), descent_from(estimator, objective, start)
+    phases, descent = _phases(estimator, n), descent_from(estimator, objective, start, springs)
 
     def retune(changed: dict[str, Any]) -> None:
         check_parameters(estimator, n)
@@ -217,12 +231,12 @@ def _phases(estimator: Any, n: int) -> list[Phase]:
 
 
 def descent_from(
-    estimator: Any, objective: ForceField, start: Array, anchors: Anchors | None = None
+    estimator: Any, objective: ForceField, start: Array, springs: Sequence[Spring] = ()
 ) -> Descent:
     """A descent with the stopping rule of an estimator."""
     patience = estimator.n_iter_without_progress
     patience = NEVER if patience < 0 else patience
-    return Descent(objective, start, estimator.min_grad_norm, patience, anchors)
+    return Descent(objective, start, estimator.min_grad_norm, patience, springs)
 
 
 def _follow(
@@ -258,7 +272,7 @@ def grow(estimator: Any, new: NewObjects) -> Growth:
     objective = estimator._objective(P)
     anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator, P))
     rate = learning_rate(estimator.learning_rate, objects.n, max(estimator.exaggeration, 1.0))
-    descent = descent_from(estimator, objective, anchors.places.copy(), anchors)
+    descent = descent_from(estimator, objective, anchors.places.copy(), [anchors])
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
     go_on(estimator, descent, Phase(iterations, rate, MOMENTUM, estimator.exaggeration))
     estimator.embedding_ = align_to_old(old, estimator.embedding_)

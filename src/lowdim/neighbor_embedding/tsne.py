@@ -142,6 +142,7 @@ class TSNE(Embedder):
         callback: Callback | None = None,
         verbose: int = 0,
         dof: float | None = None,
+        global_weight: float = 0.0,
         checkpoint: CheckpointFile = None,
         warm_start: bool = False,
     ) -> None:
@@ -165,9 +166,17 @@ class TSNE(Embedder):
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.dof = dof
+        self.global_weight = global_weight
 
     def fit(
-        self, X: Any, y: Any = None, *, graph: NeighborGraph | None = None, affinities: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: NeighborGraph | None = None,
+        affinities: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
     ) -> Self:
         """Compute `embedding_` from the objects X.
 
@@ -184,6 +193,11 @@ class TSNE(Embedder):
         affinities : array or sparse matrix of shape (n_samples, n_samples), default=None
             Symmetric affinities P of the objects, such as `affinities_` of another estimator, to
             be used instead of those of `perplexity`. They are divided by their sum.
+        pinned : array of shape (n_samples, n_components), default=None
+            Coordinates at which objects are held; NaN for those that are free.
+        pin_strength : float or array of shape (n_samples,), default=1.0
+            1 keeps pinned objects in their places. A smaller number is a spring: the share of its
+            distance by which an object returns to its place in each iteration.
 
         Returns
         -------
@@ -194,7 +208,9 @@ class TSNE(Embedder):
                 "X is None, but the start of the map and `transform` need the objects. Give X "
                 "beside affinities: they only replace those that are computed from X."
             )
-        return self._fit_to(X, graph=graph, affinities=affinities)
+        return self._fit_to(
+            X, graph=graph, affinities=affinities, pinned=pinned, pin_strength=pin_strength
+        )
 
     def resume(
         self,
@@ -253,7 +269,12 @@ class TSNE(Embedder):
         return True
 
     def _fit(
-        self, objects: Objects, graph: NeighborGraph | None = None, affinities: Any = None
+        self,
+        objects: Objects,
+        graph: NeighborGraph | None = None,
+        affinities: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
     ) -> None:
         shared.check_parameters(self, objects.n)
         neighbors, P = graph_and_affinities(self, objects, graph, affinities)
@@ -262,9 +283,9 @@ class TSNE(Embedder):
             self._fitted_neighbors = neighbors
         objective = self._objective(P)
         known = P if neighbors is None else neighbors
-        start = shared.start_of(self, objects, known, shared.working_dtype(self, P))
+        start, springs = shared.start_with_springs(self, objects, known, P, pinned, pin_strength)
         wider = partial(shared.wider_graph, self, objects, neighbors, graph)
-        shared.minimize(self, objective, start, wider)
+        shared.minimize(self, objective, start, wider, springs)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q)."""

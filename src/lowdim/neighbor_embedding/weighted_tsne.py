@@ -93,6 +93,8 @@ class WeightedTSNE(TSNE):
         *,
         graph: NeighborGraph | None = None,
         affinities: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
         sample_weight: Any = None,
     ) -> Self:
         """Compute `embedding_` from the objects X.
@@ -107,7 +109,7 @@ class WeightedTSNE(TSNE):
         graph : NeighborGraph, default=None
             The neighbour graph of X from `lowdim.neighbors`, with at least 3 * perplexity
             neighbours, to be used instead of computing it.
-        affinities : array or sparse matrix of shape (n_samples, n_samples), default=None
+        affinities, pinned, pin_strength
             See `TSNE.fit`.
         sample_weight : array of shape (n_samples,), default=None
             Positive importances of the objects. By default an object counts by its total affinity
@@ -117,13 +119,22 @@ class WeightedTSNE(TSNE):
         -------
         self
         """
-        return self._fit_to(X, graph=graph, affinities=affinities, sample_weight=sample_weight)
+        return self._fit_to(
+            X,
+            graph=graph,
+            affinities=affinities,
+            pinned=pinned,
+            pin_strength=pin_strength,
+            sample_weight=sample_weight,
+        )
 
     def _fit(
         self,
         objects: Objects,
         graph: NeighborGraph | None = None,
         affinities: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
         sample_weight: Any = None,
     ) -> None:
         shared.check_parameters(self, objects.n)
@@ -133,8 +144,8 @@ class WeightedTSNE(TSNE):
         self.importance_ = _masses(sample_weight, objects.n) if weighted else _degrees(P)
         objective = self._objective(P)
         known = P if neighbors is None else neighbors
-        start = shared.start_of(self, objects, known, shared.working_dtype(self, P))
-        shared.minimize(self, objective, start)
+        start, springs = shared.start_with_springs(self, objects, known, P, pinned, pin_strength)
+        shared.minimize(self, objective, start, springs=springs)
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q) with masses."""

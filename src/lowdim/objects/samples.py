@@ -11,6 +11,7 @@ subsets. Here a sample has known weights, so that sums over all objects can be e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,8 +27,9 @@ from lowdim.objects.objects import Dissimilarities, MeasuredObjects, Objects
 from lowdim.runtime.scheduling import blocks, run
 
 RATIO = 8  # objects of a group for each one of its parts
-NEAR = 64  # nearest objects of each level in the data
-NEAR_ON_MAP = 64  # on the map
+# Nearest objects of each level, in the data and again on the map. Up to MANY objects the maps have
+# the quality of those of all pairs; a larger sample has less of an effect there.
+NEAR, NEAR_OF_MANY, MANY = 96, 40, 4000
 SMALL_GROUP = 512  # objects up to which all distances of a group are computed
 ROWS = 1024  # handled at once
 
@@ -74,7 +76,7 @@ class SampledObjects:
 
     def __init__(self, objects: Objects) -> None:
         self.objects, self.labels = objects, labels_of(objects.n)
-        self.data = nearest_of_levels(objects, self.labels, NEAR)
+        self.data = nearest_of_levels(objects, self.labels, n_near(objects.n))
         self.largest = float(self.data.distances[self.data.indices >= 0].max(initial=0)) or 1.0
 
     def lists(self, Y: Array | None = None) -> Lists:
@@ -106,11 +108,12 @@ class SampledObjects:
     def _near_on_map(self, Y: Array) -> tuple[tuple[Array, Array], Array]:
         """Objects near on the map that the data do not list, with their distances in the data, and
         the reaches of levels on the map."""
-        n, levels = len(Y), n_levels(len(Y), NEAR_ON_MAP)
+        n, near = len(Y), n_near(len(Y))
+        levels = n_levels(n, near)
         measure = pair_distances(self.objects)
         radii, parts = np.empty((n, 0)), []
         for level in range(levels):
-            k = min(NEAR_ON_MAP, n - 1)
+            k = min(near, n - 1)
             ids, d, order = backend().nearest_in_groups(Y, self.labels % RATIO**level, k)
             if radii.shape[1] > 0:
                 ids[d <= radii[:, -1:]] = -1
@@ -136,11 +139,11 @@ def sample_of_new(new: NewObjects, n: int) -> tuple[Array, Array, Array]:
 
     They have the shape (n_new, width); weights of 0 are padding.
     """
-    labels, parts, reach = labels_of(n), [], np.full((new.n, 1), -1.0)
-    for level in range(n_levels(n, NEAR)):
+    labels, parts, reach, near = labels_of(n), [], np.full((new.n, 1), -1.0), n_near(n)
+    for level in range(n_levels(n, near)):
         members = np.flatnonzero(labels % RATIO**level == 0)
         among = new if level == 0 else new.among(members)
-        ids, d = among.nearest(min(NEAR, len(members)), "auto" if level == 0 else "exact")
+        ids, d = among.nearest(min(near, len(members)), "auto" if level == 0 else "exact")
         d = d.astype(np.float64)
         parts.append((members[ids], d, np.where(d > reach, n / len(members), 0.0)))
         reach = np.maximum(reach, d[:, -1:])
@@ -177,6 +180,11 @@ def pair_distances(objects: Objects) -> Callable[[Array, Array], tuple[Array, Ar
     return measure
 
 
+def n_near(n: int) -> int:
+    """The number of nearest objects of each level."""
+    return max(NEAR_OF_MANY, round(NEAR * min(1.0, math.sqrt(MANY / n))))
+
+
 def n_levels(n: int, near: int) -> int:
     """The number of levels: the groups of the last one have at most `near` others."""
     levels = 1
@@ -187,7 +195,8 @@ def n_levels(n: int, near: int) -> int:
 
 def sample_size(n: int) -> int:
     """About the number of entries of the sample of an object."""
-    return sum(min(near, n) * n_levels(n, near) for near in (NEAR, NEAR_ON_MAP))
+    near = n_near(n)
+    return 2 * min(near, n) * n_levels(n, near)
 
 
 def nearest_of_levels(objects: Objects, labels: Array, near: int) -> Levels:

@@ -23,7 +23,7 @@ from lowdim.neighbor_embedding.umap.layout import fit_curve
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES, start_dim
 from lowdim.neighbor_embedding.umap.targets import DISCRETE
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.precomputed import lists_without_self
+from lowdim.neighbor_graphs.lists import lists_without_self
 from lowdim.objects.objects import GivenGraph, Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
@@ -144,6 +144,10 @@ tqdm_kwds : dict, default=None
     No effect; accepted for compatibility with umap-learn.
 unique : bool, default=False
     Whether to embed identical rows once. `graph_` is then the graph of the distinct rows.
+global_weight : float, default=0.0
+    From 0 to 1: how strongly the map is pulled towards the shape of a global map, which is that of
+    the principal components, or of `init` if that is "random" or an array. 0 is UMAP as published,
+    1 the global map.
 """
 """The passage on the parameters in the docstring of UMAP."""
 
@@ -196,6 +200,7 @@ class UMAPParameters(Embedder):
         disconnection_distance: float | None = None,
         precomputed_knn: Any = (None, None, None),
         callback: Callback | None = None,
+        global_weight: float = 0.0,
         checkpoint: CheckpointFile = None,
         warm_start: bool = False,
     ) -> None:
@@ -239,6 +244,7 @@ class UMAPParameters(Embedder):
         self.disconnection_distance = disconnection_distance
         self.precomputed_knn = precomputed_knn
         self.callback = callback
+        self.global_weight = global_weight
         self.checkpoint = checkpoint
         self.warm_start = warm_start
 
@@ -250,7 +256,7 @@ class UMAPParameters(Embedder):
                 f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of "
                 "them are each other's neighbours."
             )
-        for name in ("set_op_mix_ratio", "target_weight", "dens_frac"):
+        for name in ("set_op_mix_ratio", "target_weight", "dens_frac", "global_weight"):
             checks.real(getattr(self, name), name, 0, 1)
         for name in ("repulsion_strength", "negative_sample_rate", "learning_rate", "dens_lambda"):
             checks.real(getattr(self, name), name, 0, LARGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.anchors import Anchors, hold
+from lowdim.neighbor_embedding.anchors import Anchors, Spring, hold, pins, start_at_pins, towards
 from lowdim.neighbor_embedding.starts import spread_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
 from lowdim.neighbor_embedding.umap.combination import combine_models
@@ -28,12 +29,12 @@ from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
-from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import BlockedObjects, Objects
 
 UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `update` runs
+BALANCE = 0.003  # share of the pull towards a global map with global_weight=0.5
 UPDATE_HOLD = 0.02  # share of its displacement by which an old object returns after each of them
 
 
@@ -171,6 +172,8 @@ class UMAP(UMAPParameters):
         ensure_all_finite: bool | str = True,
         *,
         graph: NeighborGraph | None = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
     ) -> Self:
         """Compute `embedding_` from the objects X and, if given, their targets y.
 
@@ -187,12 +190,19 @@ class UMAP(UMAPParameters):
         graph : NeighborGraph, default=None
             The neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
             neighbours, to be used instead of computing it.
+        pinned : array of shape (n_samples, n_components), default=None
+            Coordinates at which objects are held; NaN for those that are free.
+        pin_strength : float or array of shape (n_samples,), default=1.0
+            1 keeps pinned objects in their places. A smaller number is a spring: the share of its
+            distance by which an object returns to its place in each epoch.
 
         Returns
         -------
         self
         """
-        return self._fit_to(rows_of(X, ensure_all_finite, self.metric), graph=graph, targets=y)
+        rows = rows_of(X, ensure_all_finite, self.metric)
+        pinning = {"pinned": pinned, "pin_strength": pin_strength}
+        return self._fit_to(rows, graph=graph, targets=y, **pinning)
 
     def fit_transform(  # type: ignore[override]  # positional, as in umap-learn
         self,
@@ -201,13 +211,15 @@ class UMAP(UMAPParameters):
         ensure_all_finite: bool | str = True,
         *,
         graph: NeighborGraph | None = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
     ) -> Any:
         """Fit to X and return `embedding_`; the parameters are those of `fit`.
 
         With `output_dens` the result is the tuple `embedding_`, `rad_orig_`, `rad_emb_`, and with
         transform_mode="graph" it is `graph_`.
         """
-        self.fit(X, y, ensure_all_finite, graph=graph)
+        self.fit(X, y, ensure_all_finite, graph=graph, pinned=pinned, pin_strength=pin_strength)
         if self.transform_mode == "graph":
             return self.graph_
         if self.output_dens:
@@ -220,15 +232,27 @@ class UMAP(UMAPParameters):
         return True
 
     def _fit(
-        self, objects: Objects, graph: NeighborGraph | None = None, targets: Any = None
+        self,
+        objects: Objects,
+        graph: NeighborGraph | None = None,
+        targets: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
     ) -> None:
         self._check_parameters(objects.n)
+        if (pinned is not None or self.global_weight > 0) and self.output_metric != "euclidean":
+            raise ValueError(
+                f"pinned and {argument('global_weight')} need "
+                f"{argument('output_metric', 'euclidean')}, got {self.output_metric!r}."
+            )
+        anchors = pins(pinned, pin_strength, objects.n, self._start_dim, objects.dtype)
         if self.unique:  # the others get the coordinates of the first of a set of identical rows
             self._check_unique(objects, graph)
             self.unique_rows_, groups = identical_rows(objects.vectors("unique"))
             if targets is not None:
                 targets = of_length(np.asarray(targets), objects.n)[self.unique_rows_]
             objects = objects.subset(self.unique_rows_)
+            anchors = None if anchors is None else anchors.renumber(self.unique_rows_)
         random = self._random()
         neighbors = self._nearest(objects, graph)
         if targets is None and not self.unique and objects.in_memory:
@@ -242,12 +266,28 @@ class UMAP(UMAPParameters):
         if self.transform_mode == "embedding":
             rows = objects.rows_for("init") if objects.is_table_without_gaps() else None
             curve, dim = self._curve(), self._start_dim
-            start = spread_start(self.init, dim, self.graph_, curve, random, rows)
-            self._lay_out(start.astype(dtype), random, density)
+            start = spread_start(self._global_init(rows), dim, self.graph_, curve, random, rows)
+            springs = self._springs(start.astype(dtype), anchors)
+            start = start_at_pins(start.astype(dtype), anchors)
+            self._lay_out(start, random, density, springs)
         if self.unique:
             for name in ("embedding_", "rad_orig_", "rad_emb_"):
                 if hasattr(self, name):
                     setattr(self, name, getattr(self, name)[groups])
+
+    def _global_init(self, rows: Any) -> Any:
+        """The kind of start; principal components in place of eigenvectors for `global_weight`."""
+        spectral = isinstance(self.init, str) and self.init == "spectral"
+        return "pca" if self.global_weight > 0 and spectral and rows is not None else self.init
+
+    def _springs(self, start: Array, anchors: Anchors | None) -> list[Spring]:
+        """The pulls of `global_weight` and of pinned objects."""
+        springs: list[Spring] = []
+        if self.global_weight > 0:
+            springs.append(towards(start, float(self.global_weight), BALANCE))
+        if anchors is not None:
+            springs.append(anchors)
+        return springs
 
     def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
         k = self._n_neighbors(graph.n_objects)
@@ -282,7 +322,7 @@ class UMAP(UMAPParameters):
         start: Array,
         random: np.random.RandomState,
         density: Density | None = None,
-        anchors: Anchors | None = None,
+        springs: Sequence[Spring] = (),
         tail: float = 1.0,
     ) -> None:
         """Set `embedding_` to the layout of `graph_`, by the last share `tail` of the epochs."""
@@ -295,7 +335,7 @@ class UMAP(UMAPParameters):
             **self._forces(),
         }
         if self.output_metric == "euclidean":
-            layout = Layout(self.graph_, start, density=density, anchors=anchors, **options)
+            layout = Layout(self.graph_, start, density=density, springs=springs, **options)
             layout.epoch = n_epochs - round(tail * n_epochs)
 
             def retune(changed: dict[str, Any]) -> None:
@@ -381,7 +421,7 @@ class UMAP(UMAPParameters):
         self.graph_, self._fitted_neighbors = known.matrix, graph
         anchors = hold(old, placed, UPDATE_HOLD, graph.distances.dtype)
         density, random = self._density(known, graph), self._random()
-        self._lay_out(anchors.places, random, density, anchors, UPDATE_EPOCHS)
+        self._lay_out(anchors.places, random, density, [anchors], UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
         self.embedding_ = align_to_old(old, self.embedding_)
         return Growth(graph, refined=True)
