@@ -375,7 +375,9 @@ def walk_probabilities(values: Array, vectors: Array, mass: Array, t: int) -> Ar
     """The transition matrix of t steps, from the eigenpairs of the symmetric walk."""
     roots = np.sqrt(mass)
     left = vectors / roots[:, None] * values**t
-    return np.maximum(backend().matmul(left, np.ascontiguousarray(vectors.T) * roots), 0)
+    return np.asarray(
+        np.maximum(backend().matmul(left, np.ascontiguousarray(vectors.T) * roots), 0)
+    )
 
 
 def potential(P: Array, gamma: float) -> Array:
