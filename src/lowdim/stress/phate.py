@@ -60,8 +60,9 @@ class PHATE(Embedder):
     gamma : float, default=1
         Which function of the probabilities is compared: 1 is the logarithm, 0 the square root, -1
         the probabilities themselves; values between are powers.
-    n_landmark : int, default=2000
-        Number of groups of objects between which walks are computed, if there are more objects;
+    n_landmarks : int, default=2000
+        Number of groups of objects between which walks are computed, if there are more objects
+        (`n_landmark` in phate);
         None: none.
     mds : {"metric", "nonmetric", "classic"}, default="metric"
         How distances of potentials become coordinates.
@@ -105,7 +106,7 @@ class PHATE(Embedder):
 
     Notes
     -----
-    Time is that of the neighbour search and m^3 for m = min(n_samples, n_landmark); memory m^2.
+    Time is that of the neighbour search and m^3 for m = min(n_samples, n_landmarks); memory m^2.
 
     `transform` places a new object at the mean of its neighbours or of their groups, weighted by
     the kernel. An object at distance zero from a training object gets its coordinates, so
@@ -142,7 +143,7 @@ class PHATE(Embedder):
         extends="weighted mean of the neighbours' landmarks; barycentric inverse",
         paper="Moon et al. 2019",
         power=1.1,
-        reduced_by="n_landmark",
+        reduced_by="n_landmarks",
     )
 
     _attributes: ClassVar = {
@@ -168,7 +169,7 @@ class PHATE(Embedder):
         t: int | str = "auto",
         t_max: int = 100,
         gamma: float = 1.0,
-        n_landmark: int | None = 2000,
+        n_landmarks: int | None = 2000,
         mds: str = "metric",
         max_iter: int = 300,
         eps: float = 1e-6,
@@ -187,7 +188,7 @@ class PHATE(Embedder):
         self.t = t
         self.t_max = t_max
         self.gamma = gamma
-        self.n_landmark = n_landmark
+        self.n_landmarks = n_landmarks
         self.mds = mds
         self.max_iter = max_iter
         self.eps = eps
@@ -201,7 +202,7 @@ class PHATE(Embedder):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        m = fit.object_count("n_landmark") or fit.n
+        m = fit.object_count("n_landmarks") or fit.n
         return 40.0 * m * m + 250 * fit.arcs
 
     def _n_wanted(self, n: int) -> int:
@@ -212,7 +213,7 @@ class PHATE(Embedder):
         self._check_parameters()
         K, self.widths_ = alpha_decay_kernel(self, objects, graph)
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        self.affinity_matrix_, self.landmark_of_ = K, group_objects(K, self.n_landmark, random)
+        self.affinity_matrix_, self.landmark_of_ = K, group_objects(K, self.n_landmarks, random)
         S, mass = symmetric_walk(K, self.landmark_of_)
         with blas_on_one_thread():
             values, vectors = np.linalg.eigh(S)
@@ -237,8 +238,8 @@ class PHATE(Embedder):
             checks.choice(self.t, "t", ("auto",))
         else:
             checks.integer(self.t, "t", 1)
-        if self.n_landmark is not None:
-            checks.integer(self.n_landmark, "n_landmark", self.n_components + 1)
+        if self.n_landmarks is not None:
+            checks.integer(self.n_landmarks, "n_landmarks", self.n_components + 1)
 
     def _steps(self, sizes: Array) -> int:
         """The number of steps: given, or the knee of the entropy."""
