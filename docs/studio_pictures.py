@@ -1,4 +1,4 @@
-"""Makes the pictures of the studio's page: `python docs/studio_pictures.py` (needs the extra `test`).
+"""Makes the pictures of the guide to the studio: `python docs/studio_pictures.py` (extra `test`).
 
 Each is a screenshot of a studio that this script starts on the wines of scikit-learn.
 """
