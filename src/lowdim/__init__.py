@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.trimap.trimap import TriMap as TriMap
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
     from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
     from lowdim.neighbor_embedding.weighted_tsne import WeightedTSNE as WeightedTSNE
@@ -115,7 +116,10 @@ def __getattr__(name: str) -> Any:
     module = _FUNCTIONS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
-    return getattr(import_module(f"lowdim.{module}"), name)
+    try:
+        return getattr(import_module(f"lowdim.{module}"), name)
+    except ModuleNotFoundError as error:  # a package of an extra, as the message says
+        raise AttributeError(str(error)) from error
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -237,6 +237,7 @@ class Choices:
     categorical: str = "label"
     missing: str = "error"
     standardize: bool = False
+    counts: bool = False
 
 
 @dataclass
@@ -283,7 +284,7 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
     if choices.id is not None:
         name = frame.check_name(choices.id, "id")
     elif frame.ids is None:
-        name = next((name for name in frame.data_names if _are_ids(frame, name, taken)), None)
+        name = find_ids(frame, taken)
         if name is None:
             return
         called = f"column {name!r}" if name else "the first column"
@@ -307,6 +308,12 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
             f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another "
             f"{argument('id', ...)}, or carry the column as one of {argument('labels', ...)}."
         )
+
+
+def find_ids(frame: Frame, taken: set[str]) -> str | None:
+    """The first column that looks like ids, if the file has none in a place of their own."""
+    names = frame.data_names if frame.ids is None else []
+    return next((name for name in names if _are_ids(frame, name, taken)), None)
 
 
 def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
@@ -393,12 +400,13 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
             f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
-            f"{_use_text()}."
+            f"{_use_text(texts)}."
         )
 
 
-def _use_text() -> str:
-    return f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
+def _use_text(texts: Sequence[str] = ()) -> str:
+    ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
+    return f"{ways}, or by its words with {argument('text', texts[0])}" if texts else ways
 
 
 def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -> None:

@@ -13,6 +13,7 @@ from lowdim.messages import argument
 from lowdim.objects.scales import dominant_column, moments
 from lowdim.tables.columns import Choices, Frame, Roles
 from lowdim.tables.errors import DataError, join_names, shorten
+from lowdim.tables.features import TextModel, common_total, look_like_counts, normalize_counts
 
 _BLOCK = 1 << 22  # values that are checked at a time
 
@@ -35,6 +36,12 @@ class Recipe:
         What replaces missing values, by column.
     center, scale : list of float or None
         What is subtracted from each column and what it is divided by.
+    counts : float or None
+        The total of every row of counts before the logarithm is taken.
+    text : TextModel or None
+        How a column of text was made into features.
+    transpose : bool
+        Whether the objects are the columns of the file.
 
     Examples
     --------
@@ -51,6 +58,13 @@ class Recipe:
     fill: list[float] | None = None
     center: list[float] | None = None
     scale: list[float] | None = None
+    counts: float | None = None
+    text: TextModel | None = None
+    transpose: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.text, dict):  # from a model file
+            self.text = TextModel(**self.text)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a model file."""
@@ -64,11 +78,13 @@ class Recipe:
 
     def undone(self, X: Array) -> Array:
         """Rows of the matrix with the columns of numbers in their own units again."""
-        if self.scale is None or self.center is None:
-            return X
         out = np.array(X)
-        k = len(self.scale)
-        out[:, :k] = out[:, :k] * np.array(self.scale, X.dtype) + np.array(self.center, X.dtype)
+        numbers = out[:, : out.shape[1] - sum(map(len, self.categories.values()))]
+        if self.scale is not None and self.center is not None:
+            numbers *= np.array(self.scale, X.dtype)
+            numbers += np.array(self.center, X.dtype)
+        if self.counts is not None:
+            np.expm1(numbers, out=numbers)
         return out
 
     @property
@@ -95,6 +111,16 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
     if choices.missing == "mean" and absent is not None:
         recipe.fill = np.nanmean(numbers, axis=0).tolist()
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
+    if choices.counts:
+        recipe.counts = _learn_total(frame, _fill(numbers, recipe))
+        roles.notes.append(
+            f"counts: every row was scaled to the total {recipe.counts:g}, then log(1 + x)"
+        )
+    elif look_like_counts(numbers):
+        roles.notes.append(
+            f"the features look like counts: {argument('counts', True)} compares shares of each "
+            "row's total on a logarithmic scale"
+        )
     if choices.categorical == "onehot":
         for name in recipe.textual:
             recipe.categories[name] = sorted(set(_cut(frame.text(name), kept)) - {None})
@@ -104,10 +130,10 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
                 f"{frame.source}: {argument('standardize', True)} would make a sparse matrix "
                 "dense; leave it out."
             )
-        center, spread = moments(_fill(numbers, recipe))
+        center, spread = moments(_complete(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
-    elif choices.categorical != "gower":
+    elif choices.categorical != "gower" and not choices.counts:
         roles.notes += _scale_notes(numbers, recipe)
     if not choices.features:
         roles.notes += _counters(numbers, recipe)
@@ -232,6 +258,25 @@ def _fill(numbers: Any, recipe: Recipe) -> Any:
     return np.where(np.isnan(numbers), np.asarray(recipe.fill), numbers)
 
 
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def _learn_total(frame: Frame, numbers: Any) -> float:
+    least = numbers.min()
+    if not least >= 0:
+        found = "values are missing" if np.isnan(least) else f"the least value is {least:g}"
+        raise DataError(
+            f"{frame.source}: {argument('counts', True)} needs numbers of at least 0, but {found}."
+        )
+    return common_total(np.asarray(numbers.sum(axis=1), dtype=np.float64).ravel())
+
+
+def _complete(numbers: Any, recipe: Recipe) -> Any:
+    """Missing values filled, counts normalised."""
+    numbers = _fill(numbers, recipe)
+    return numbers if recipe.counts is None else normalize_counts(numbers, recipe.counts)
+
+
 # --- scale ----------------------------------------------------------------------------------------
 
 
@@ -285,7 +330,7 @@ def _distinct_integers(values: Array) -> bool:
 
 
 def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> Any:
-    numbers = _fill(numbers, recipe)
+    numbers = _complete(numbers, recipe)
     if recipe.center is not None:
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:
