@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowdim.estimator.persist import load as load
     from lowdim.estimator.plan import plan as plan
+    from lowdim.explore.compare_maps import compare_maps as compare_maps
+    from lowdim.explore.explain import explain as explain
+    from lowdim.explore.regions import regions as regions
     from lowdim.learned.autoencoder import Autoencoder as Autoencoder
     from lowdim.learned.metric_learning.information_theoretic import (
         InformationTheoreticMetricLearning as InformationTheoreticMetricLearning,
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
     from lowdim.learned.self_organizing_map.self_organizing_map import (
         SelfOrganizingMap as SelfOrganizingMap,
     )
+    from lowdim.neighbor_embedding.largevis import LargeVis as LargeVis
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.trimap.trimap import TriMap as TriMap
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
     from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
     from lowdim.neighbor_embedding.weighted_tsne import WeightedTSNE as WeightedTSNE
@@ -75,6 +80,7 @@ if TYPE_CHECKING:
     from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
     from lowdim.stress.mds.mds import MDS as MDS
     from lowdim.stress.mds.smacof import smacof as smacof
+    from lowdim.stress.phate import PHATE as PHATE
     from lowdim.stress.sammon import Sammon as Sammon
     from lowdim.versions import show_versions as show_versions
 
@@ -93,6 +99,9 @@ _FUNCTIONS = {
     "neighbors": "objects.neighbors",
     "compute": "runtime.context",
     "plan": "estimator.plan",
+    "regions": "explore.regions",
+    "compare_maps": "explore.compare_maps",
+    "explain": "explore.explain",
     "procrustes": "numerics.procrustes",
     "show_versions": "versions",
     "smacof": "stress.mds.smacof",

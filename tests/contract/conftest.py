@@ -40,6 +40,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
     "PaCMAP": {"max_iter": 250},
+    "TriMap": {"max_iter": 150},
+    "LargeVis": {"perplexity": 5},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
     "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
     "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
@@ -49,7 +51,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 # at after its first steps.
 FIRST_STEPS: dict[str, dict[str, Any]] = {
     name: {"max_iter": 10}
-    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV", "PaCMAP")
+    for name in (
+        "SNE",
+        "SymmetricSNE",
+        "TSNE",
+        "WeightedTSNE",
+        "MultiscaleSNE",
+        "NeRV",
+        "PaCMAP",
+        "TriMap",
+        "LargeVis",
+    )
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
@@ -60,6 +72,7 @@ CLOSENESS = {"LocallyLinearEmbedding": 0.05}
 # How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
 # new point beside a training point as one more neighbour of it.
 NEARBY = {
+    "PHATE": 0.15,  # the mean of its neighbours
     "MDS": 0.1,
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
@@ -70,13 +83,15 @@ NEARBY = {
     "WeightedTSNE": 0.05,
     "UMAP": 0.05,
     "PaCMAP": 0.1,
+    "TriMap": 0.2,
+    "LargeVis": 0.3,  # 5 of 700 objects lie apart from their neighbours on the map; median 0.002
     "MultiscaleSNE": 0.1,
     "NeRV": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
 # map can hold. Two of a kernel's components hold only part of it, and units hold prototypes.
-INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
+INVERSE = {"PHATE": 1e-4, "KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
 
 
 @dataclass(frozen=True)
@@ -109,7 +124,7 @@ class Case:
         """Parameters that suit very few objects."""
         if self.has("perplexity"):
             return {"perplexity": min(2.0, max(1.0, n - 1.5))}
-        if not self.sees_neighbors:
+        if not self.sees_neighbors or not self.has("n_neighbors"):
             return {}
         return {"n_neighbors": 2 if self.name == "UMAP" else max(1, min(2, n - 1))}  # with itself
 

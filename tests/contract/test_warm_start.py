@@ -26,6 +26,7 @@ LONGER = {
     "Sammon": ({"tol": 0, "method": "majorize"}, 5, 9),
     "MaximumVarianceUnfolding": ({"n_neighbors": 8, "solver": "factorized"}, 3, 6),
     "PaCMAP": ({}, 10, 15),
+    "TriMap": ({}, 10, 15),
     "INDSCAL": ({"tol": 0}, 5, 9),
     "NeighborhoodComponentsAnalysis": ({}, 3, 6),
     "LargeMarginNearestNeighbor": ({}, 10, 15),  # all impostors are searched every 5 iterations
@@ -37,6 +38,7 @@ LONGER = {
 # methods whose steps become smaller with the share of `max_iter` that is done
 SCHEDULED = {
     "UMAP": ({"n_neighbors": 8}, 10, 15),
+    "LargeVis": ({"perplexity": 5}, 10, 15),
     "CurvilinearComponentAnalysis": ({}, 10, 15),
     "CurvilinearDistanceAnalysis": ({"n_neighbors": 8}, 10, 15),
     "SelfOrganizingMap": ({}, 5, 8),
