@@ -11,7 +11,7 @@ export interface Region {
   radius: number;
 }
 
-const SPLIT = 0.3; // of the shorter side of the picture: a region that is larger gives way to its parts
+const SPLIT = 0.12; // of the shorter side of the picture: a region that is larger gives way to its parts
 const LEAST = 10; // CSS pixels of radius, below which a region has no name
 
 /** The regions whose size on the picture suits a name; `pixels` is the length of a unit of the map. */
