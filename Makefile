@@ -10,7 +10,7 @@ CMAKE := $(or $(SYSTEM_CMAKE),$(BIN)/cmake)
 SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python fuzz wheel bench docs web clean
+.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python test-arm fuzz wheel bench docs web clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -45,6 +45,14 @@ sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to
 
 sanitize-threads: $(CMAKE)  ## test the C++ kernels under ThreadSanitizer
 	@$(call sanitized,thread)
+
+test-arm: $(CMAKE)  ## test the C++ kernels on an emulated ARM processor (Debian: g++-aarch64-linux-gnu, qemu-user-static)
+	@for name in aarch64-linux-gnu-g++ qemu-aarch64-static; do command -v $$name >/dev/null || \
+	  { echo "make test-arm needs $$name: sudo apt-get install g++-aarch64-linux-gnu qemu-user-static" >&2; exit 1; }; done
+	@$(CMAKE) -G "Unix Makefiles" -S . -B build/arm -DLOWDIM_SANITIZE=none -DCMAKE_SYSTEM_NAME=Linux \
+	  -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ >/dev/null
+	@$(CMAKE) --build build/arm --parallel 2 >/dev/null
+	@qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm/lowdim_kernel_tests
 
 sanitize-python: $(VENV)/.test $(CMAKE)  ## test the Python package with the extension under ASan and UBSan
 	@$(call sanitized_python)

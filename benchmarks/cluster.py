@@ -48,7 +48,8 @@ def compare(path: Path, workers: int, epochs: int | None) -> None:
     """Fit both ways and print the table."""
     from distributed import Client, LocalCluster
 
-    from lowdim.neighbor_graphs.exact import plain_metric, query
+    from lowdim.distances.metrics import plain_metric
+    from lowdim.neighbor_graphs.exact import query
     from lowdim.objects.block_sources import MappedRows
 
     mapped = np.load(path, mmap_mode="r")

@@ -149,7 +149,8 @@ def rows_checked(n: int) -> Any:
 
 def report(found: dict[str, Any], path: Path) -> None:
     """Print what the worker measured, and the quality of its results."""
-    from lowdim.neighbor_graphs.exact import plain_metric, query
+    from lowdim.distances.metrics import plain_metric
+    from lowdim.neighbor_graphs.exact import query
     from lowdim.objects.block_sources import MappedRows
 
     X = np.load(path, mmap_mode="r")

@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> int:
 
 def simulate(name: str, X: Any) -> None:
     """Print the tables of one set of data."""
-    from lowdim.neighbor_graphs.exact import plain_metric, query
+    from lowdim.distances.metrics import plain_metric
+    from lowdim.neighbor_graphs.exact import query
 
     began = time.perf_counter()
     n = len(X)

@@ -35,6 +35,15 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_convolution(nb::module_& m) {
+    m.def(
+        "even_transform",
+        [](Out2<double> values, int n_threads) {
+            expect(values.shape(0) > 1 && values.shape(1) > 1, "values must be at least (2, 2)");
+            const Released released;
+            even_transform(values.data(), int64_t(values.shape(0)), int64_t(values.shape(1)),
+                           n_threads);
+        },
+        "values"_array, "n_threads"_a);
     bind<float>(m, "Convolution32");
     bind<double>(m, "Convolution64");
 }

@@ -45,7 +45,8 @@ void bind_graph(nb::module_& m) {
             const int64_t n =
                 check_structure(indptr, indices, int64_t(indptr.shape(0)) - 1, n_threads);
             const Released released;
-            return level_structure(n, indptr.data(), indices.data(), limit);
+            std::vector<int32_t> order;
+            return level_structure(n, indptr.data(), indices.data(), limit, order);
         },
         "indptr"_array, "indices"_array, "limit"_a, "n_threads"_a);
     m.def(

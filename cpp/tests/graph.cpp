@@ -169,7 +169,8 @@ Levels levels(int64_t n, const std::vector<std::pair<int32_t, int32_t>>& edges,
         arcs.push_back({b, a, 1});
     }
     const Csr<float> csr = from_arcs(n, arcs);
-    return level_structure(n, csr.indptr.data(), csr.indices.data(), limit);
+    std::vector<int32_t> order;
+    return level_structure(n, csr.indptr.data(), csr.indices.data(), limit, order);
 }
 
 TEST(level_structures) {

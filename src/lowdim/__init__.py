@@ -119,7 +119,10 @@ def __getattr__(name: str) -> Any:
     module = _FUNCTIONS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
-    return getattr(import_module(f"lowdim.{module}"), name)
+    try:
+        return getattr(import_module(f"lowdim.{module}"), name)
+    except ModuleNotFoundError as error:  # a package of an extra, as the message says
+        raise AttributeError(str(error)) from error
 
 
 def __dir__() -> list[str]:

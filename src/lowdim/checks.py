@@ -34,6 +34,20 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
+def as_frame(X: Any) -> Any:
+    """A Polars LazyFrame collected, AnnData's `X` as a DataFrame; all else as it is."""
+    if callable(getattr(X, "collect_schema", None)) and hasattr(X, "collect"):
+        return X.collect()
+    if not all(hasattr(X, name) for name in ("X", "obs_names", "var_names")):
+        return X
+    import pandas
+
+    matrix = X.X.to_memory() if hasattr(X.X, "to_memory") else X.X  # of a file that is open
+    if is_sparse(matrix):
+        return pandas.DataFrame.sparse.from_spmatrix(matrix, X.obs_names, X.var_names)
+    return pandas.DataFrame(np.asarray(matrix), X.obs_names, X.var_names)
+
+
 def float_dtype(dtype: Any) -> np.dtype[Any]:
     """float32 for float32 and for smaller types that it represents exactly, else float64."""
     dtype = np.dtype(dtype).newbyteorder("=")
@@ -119,7 +133,7 @@ def vectors(
 
     mapped_file(X, name)
     if copy or not _is_ready(X, min_samples):
-        X = _numbers(X, name)
+        X = _numbers(as_frame(X), name)
         kind = getattr(X, "dtype", None)
         dtype = float_dtype(kind) if isinstance(kind, np.dtype) else "numeric"
         try:

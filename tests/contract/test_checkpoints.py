@@ -356,7 +356,7 @@ def test_the_neighbour_graph_is_computed_once(X, tmp_path, every_time, monkeypat
     def never(*arguments, **options):
         raise AssertionError("the graph was searched again")
 
-    monkeypatch.setattr("lowdim.objects.objects.graph_in_memory", never)
+    monkeypatch.setattr("lowdim.objects.objects.neighbor_graph", never)
     again = lowdim.UMAP(n_epochs=20, checkpoint=file).fit(X)
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
     with pytest.raises(ValueError, match=r"min_dist was 0\.1, is 0\.5"):

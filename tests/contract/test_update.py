@@ -340,7 +340,7 @@ def test_few_objects_get_more_neighbours(rolls):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_an_approximate_graph_grows_through_its_index(metric, monkeypatch):
     """With an index for few objects, whatever it costs: as many true neighbours as it finds."""
-    monkeypatch.setattr("lowdim.neighbor_graphs.indexes.EXACT_UP_TO", 2000)
+    monkeypatch.setattr("lowdim.neighbor_graphs.search.EXACT_UP_TO", 2000)
     monkeypatch.setattr("lowdim.backends.native.index.LARGEST_COST", np.inf)
     random = np.random.default_rng(0)
     X = random.normal(size=(3000, 4)) @ random.normal(size=(4, 40))

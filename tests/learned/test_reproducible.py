@@ -1,5 +1,9 @@
 """Steps of a training that are the same in every run."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -43,3 +47,31 @@ def test_numbers_of_a_step_depend_on_its_key_alone():
 
     assert torch.equal(drawn(0, 1, 2), drawn(0, 1, 2))
     assert not torch.equal(drawn(0, 1, 2), drawn(0, 1, 3))
+
+
+FORKED = """
+import os, sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np, torch
+import lowdim
+torch.set_num_threads(2)
+torch.ones(10**6).exp().sum()  # starts a thread, which a child does not have
+X = np.random.RandomState(0).standard_normal((2000, 60)).astype(np.float32)
+child = os.fork()
+if child == 0:
+    model = lowdim.Autoencoder(max_iter=1).fit(X)
+    os._exit(0 if np.isfinite(model.transform(X)).all() else 3)
+for _ in range(6000):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.01)
+os.kill(child, 9)
+sys.exit("the child hangs")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_trains_after_its_parent_used_threads():
+    result = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

@@ -13,11 +13,11 @@ from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs import indexes, pivots
+from lowdim.neighbor_graphs import indexes, pivots, search
 from lowdim.neighbor_graphs.exact import query
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.indexes import build_index, neighbor_query
-from lowdim.neighbor_graphs.search import graph_in_memory
+from lowdim.neighbor_graphs.indexes import build_index
+from lowdim.neighbor_graphs.search import neighbor_graph, neighbor_query
 from lowdim.objects import neighbors
 
 RANDOM = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_the_share_asked_for_is_found(metric, kind, recall, eager):
 def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     X = sheet(seed=3)
     metric = resolve_metric("euclidean", None, X)[0]
-    graph, _ = graph_in_memory(X, metric, 12, "approximate", seed=5)
+    graph, _ = neighbor_graph(X, metric, 12, None, "approximate", seed=5)
     sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf
@@ -130,7 +130,7 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
         graph = neighbors.neighbors(X, 10, method="approximate")
     assert graph.recall is None
     assert np.array_equal(graph.indices, exact.indices)
-    monkeypatch.setattr(indexes, "LONG_SEARCH", 0)
+    monkeypatch.setattr(search, "LONG_SEARCH", 0)
     with pytest.warns(
         UserWarning, match="No approximate search finds 0.95 of .* these 3000 objects"
     ):
@@ -140,7 +140,7 @@ def test_data_without_structure_is_searched_exactly(monkeypatch):
 def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     X = sheet()
     assert neighbors.neighbors(X, 5).recall is None
-    monkeypatch.setattr(indexes, "EXACT_UP_TO", N - 1)
+    monkeypatch.setattr(search, "EXACT_UP_TO", N - 1)
     assert neighbors.neighbors(X, 5).recall is not None
     assert neighbors.neighbors(X, radius=1.0).recall is None
     assert neighbors.neighbors(X[:, :3], 5).recall is None  # the k-d tree
@@ -148,9 +148,9 @@ def test_auto_is_exact_where_that_is_fast(eager, monkeypatch):
     assert neighbors.neighbors(X[:, :20], 5, metric="cityblock").recall is not None
     shares = np.abs(X[:, :20])
     assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is None
-    monkeypatch.setattr(indexes, "BLOCKS_UP_TO", N - 1)
+    monkeypatch.setattr(search, "BLOCKS_UP_TO", N - 1)
     assert neighbors.neighbors(shares, 5, metric="jensenshannon").recall is not None
-    monkeypatch.setattr(indexes, "EXACT_UP_TO", N)
+    monkeypatch.setattr(search, "EXACT_UP_TO", N)
     assert neighbors.neighbors(X, 5).recall is None
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from helpers import with_threads
+from lowdim.backends.native.dense import cholesky_in_place
 from lowdim.numerics import linear_systems as linear
-from lowdim.numerics.linear_systems import cholesky_in_place, solve_positive
+from lowdim.numerics.linear_systems import solve_positive
 
 PANEL = 16
 

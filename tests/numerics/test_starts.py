@@ -67,9 +67,9 @@ def test_separated_moves_only_what_coincides():
 
 def test_principal_scores():
     X = np.random.RandomState(0).standard_normal((80, 5)) * np.arange(1, 6)
-    Y = principal_scores(X, 2, random())
+    Y = principal_scores(X, 2)
     np.testing.assert_allclose(np.abs(Y), np.abs(lowdim.PCA(2).fit_transform(X)), atol=1e-9)
-    flat = principal_scores(X[:, :1], 3, random())
+    flat = principal_scores(X[:, :1], 3)
     np.testing.assert_array_equal(flat[:, 1:], 0)
 
 

@@ -18,8 +18,9 @@ import lowdim
 from helpers import with_threads
 from lowdim import checks
 from lowdim.distances.fingerprint import fingerprint
+from lowdim.distances.metrics import plain_metric
 from lowdim.neighbor_graphs import shards
-from lowdim.neighbor_graphs.exact import plain_metric, query, within
+from lowdim.neighbor_graphs.exact import query, within
 from lowdim.objects.block_sources import MappedRows, as_blocks, load_all, open_source, reopen_source
 from lowdim.runtime import memory, scratch
 

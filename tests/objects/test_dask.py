@@ -22,8 +22,8 @@ from distributed import Client, LocalCluster
 import lowdim
 from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
+from lowdim.distances.metrics import plain_metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.exact import plain_metric
 from lowdim.neighbor_graphs.shards import sharded_neighbors
 from lowdim.objects.block_sources import as_blocks, open_source
 from lowdim.objects.dask_rows import DaskRows
@@ -265,7 +265,7 @@ def test_lost_workers_do_not_change_the_map(client, tmp_path, monkeypatch):
                     os.kill(worker, signal.SIGKILL)
             yield result
 
-    monkeypatch.setattr("lowdim.neighbor_graphs.indexes.FEW_IN_BLOCKS", 100)
+    monkeypatch.setattr("lowdim.neighbor_graphs.search.FEW_IN_BLOCKS", 100)
     monkeypatch.setattr(ClusterTasks, "memory", lambda self: SMALL)
     exchange = ClusterTasks.exchange
     wanted = fitted("none lost")

@@ -43,6 +43,17 @@ def test_every_object_is_drawn_once_where_it_is():
     assert ax.get_legend() is None
 
 
+def test_dates_are_coloured_along_a_bar_of_dates(tmp_path):
+    dates = np.datetime64("2024-01-01") + np.arange(60)
+    figure = plot.scatter(Y2, {"day": dates}).figure
+    saved(figure, tmp_path)
+    bar = figure.axes[1]
+    assert bar.get_ylabel() == "day"
+    texts = [tick.get_text() for tick in bar.get_yticklabels()]
+    assert 2 <= len(texts) <= 7
+    assert all(text.startswith("2024-0") for text in texts)
+
+
 def test_rows_with_nan_are_left_out_with_their_colour():
     Y = Y2.copy()
     Y[3, 0], Y[7, 1], Y[9, 1] = np.nan, np.inf, np.nan

@@ -136,6 +136,20 @@ def test_kinds_and_values_are_told_apart(tmp_path):
     assert code["kinds"][2] == "2"  # in the order of the numbers
 
 
+def test_dates_are_a_scale_of_days(tmp_path):
+    dates = np.datetime64("2024-02-29") + np.arange(N) % 5
+    dates[1] = "NaT"
+    hours = dates.astype("datetime64[ms]") + np.timedelta64(3, "h")
+    labels = {"day": dates, "hour": hours}
+    day, hour = page(tmp_path, [run()], labels=labels).data["colors"]
+    assert (day["low"], day["high"], day["dates"]) == (19782.0, 19786.0, "days")
+    assert (hour["low"], hour["dates"]) == (19782.125, "moments")
+    fourth = (NOWHERE - 1) / 4
+    expected = np.rint(np.arange(N) % 5 * fourth)
+    expected[1] = NOWHERE
+    np.testing.assert_array_equal(decode(day["values"], "<u2"), expected)
+
+
 def test_errors_are_stored_to_a_254th(tmp_path):
     given = run(assessment=findings())
     given.findings.torn[3] = np.nan

@@ -214,3 +214,79 @@ def test_names_of_parameters_break_after_underscores_only(tab: Tab, own: Server)
     )
     assert inner == 0  # one scrollbar: that of the side
     assert shown(page, 0) == N
+
+
+def test_columns_filter_the_maps_and_each_other(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    maps = [client.fit(data, "PCA"), client.fit(data, "Isomap", rows=list(range(40, N)))]
+    show(client, *maps)
+    page = tab.open()
+    until(lambda: shown(page, 0) == N and shown(page, 1) == N - 40, "all points are there")
+    facet = page.locator(".facets > li")
+    beech = facet.filter(has_text="beech").get_by_role("button", name=re.compile("beech"))
+    beech.click()
+    until(lambda: shown(page, 0) == 30 and shown(page, 1) == 30, "only beeches pass")
+    status = page.locator("#answers [role=status]")
+    expect(status).to_have_text("30 of 120 objects pass")
+    # Brush the right half of x: rows 60 and above, of which 60 to 89 are beeches.
+    histogram = page.get_by_role("img", name="Histogram of x")
+    box = histogram.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.99 * box["width"], box["y"] + 9, steps=4)
+    page.mouse.up()
+    edge = np.linspace(client_low(client, data), client_high(client, data), 33)[23]
+    x = client.array(f"/api/datasets/{data['id']}/values/x")
+    expected = int(((x >= edge) & (KINDS == "beech")).sum())
+    until(lambda: shown(page, 0) == expected, "both filters hold")
+    expect(status).to_have_text(f"{expected} of 120 objects pass")
+    # A category is counted as if its own filter were not there: all kinds right of the edge.
+    cedars = int(((x >= edge) & (KINDS == "cedar")).sum())
+    bars = facet.filter(has_text="cedar").get_by_role("button", name=re.compile("cedar"))
+    expect(bars).to_have_text(f"cedar{cedars}")
+    # The keyboard moves the ends of a range.
+    page.get_by_label("Least x").press("ArrowLeft")
+    edge = np.linspace(client_low(client, data), client_high(client, data), 33)[22]
+    until(
+        lambda: shown(page, 0) == int(((x >= edge) & (KINDS == "beech")).sum()),
+        "the range is wider",
+    )
+    page.get_by_role("button", name="Clear filters").click()
+    until(lambda: shown(page, 0) == N and shown(page, 1) == N - 40, "all pass")
+
+
+def client_low(client: Client, data: Any) -> float:
+    return float(client.array(f"/api/datasets/{data['id']}/values/x").min())
+
+
+def client_high(client: Client, data: Any) -> float:
+    return float(client.array(f"/api/datasets/{data['id']}/values/x").max())
+
+
+def test_objects_are_found_by_the_keyboard_and_those_like_them_selected(tab: Tab, own: Server):
+    client = own.client()
+    one = client.fit(open_trees(client), "PCA")
+    show(client, one)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search objects")).to_be_focused()
+    page.keyboard.type("tree-04")
+    expect(page.locator("#hits li")).to_have_count(11)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#answers h2")).to_have_text("tree-041")
+    page.get_by_role("button", name="Select the 50 most alike").click()
+    expect(page.get_by_role("heading", name="50 objects selected")).to_be_visible()
+    near = client.ask("GET", f"/api/maps/{one['id']}/neighbors/41?k=49")["neighbors"]
+    assert len({41, *near}) == 50
+    until(lambda: shown(page, 0) == 50, "they stand out")
+    page.keyboard.press("/")
+    page.get_by_label("Search objects").fill("kind = cedar")
+    expect(page.locator("#hits li").last).to_have_text("Select all: 28 objects")
+    page.keyboard.press("Shift+Enter")
+    expect(page.get_by_role("heading", name="28 objects selected")).to_be_visible()
+    page.get_by_label("Search objects").fill("oak")
+    expect(page.get_by_text("Nothing found")).to_be_visible()

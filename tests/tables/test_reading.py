@@ -317,6 +317,41 @@ def test_true_and_false_among_other_words_are_text(tmp_path):
     assert table.labels["b"].tolist() == ["TRUE", "false", "maybe", "TRUE"]
 
 
+# --- dates ---------------------------------------------------------------------------------------
+
+
+DAYS = ["2024-02-29", None, "2024-03-02", "2024-02-28"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx", "parquet", "feather"])
+@pytest.mark.parametrize("typed", [True, False])
+def test_dates_are_labels_in_every_format(ending, typed, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    days = pandas.to_datetime(DAYS).date if typed and ending not in ("csv", "jsonl") else DAYS
+    days = [None if pandas.isna(day) else day for day in days]
+    path = tmp_path / f"t.{ending}"
+    write_table(path, {"a": [1.5, 2.5, 4.0, 1.0], "day": days})
+    table = tables.read(path)
+    assert table.columns == ["a"]
+    assert table.labels["day"].dtype.kind == "M"
+    np.testing.assert_array_equal(
+        table.labels["day"], np.array([day or "NaT" for day in DAYS], dtype="datetime64[ms]")
+    )
+    assert told(table, "dates are carried through as labels: 'day'")
+    written = tables.write(tmp_path / "map.csv", table.X, labels=table.labels)
+    assert written.read_text().splitlines()[1:3] == ["2024-02-29,1.5", ",2.5"]
+
+
+def test_moments_are_compared_in_universal_time(tmp_path):
+    rows = ["1,2024-02-29T12:30:00Z", "2,2024-02-29 13:30+02:00", "3,2024-02-29T00:00:01"]
+    table = tables.read(save(tmp_path, "\n".join(["a,at", *rows])))
+    seconds = table.labels["at"].astype("datetime64[s]").astype(str).tolist()
+    assert seconds == ["2024-02-29T12:30:00", "2024-02-29T11:30:00", "2024-02-29T00:00:01"]
+    assert tables.read(save(tmp_path, "\n".join(["a,at", *rows])), id="at").ids[2] == seconds[2]
+    with pytest.raises(tables.DataError, match="features: column 'at' holds dates"):
+        tables.read(save(tmp_path, "\n".join(["a,at", *rows])), features=["a", "at"])
+
+
 # --- the same again -------------------------------------------------------------------------------
 
 

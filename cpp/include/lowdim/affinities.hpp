@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lowdim/elementary.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -31,13 +32,13 @@ double perplexity_row(const T* d, const T* weight, int64_t n, double perplexity,
     }
     for (int64_t j = 0; j < n; ++j) scaled[j] = static_cast<T>((d[j] - least) / spread);
     constexpr double kTolerance = sizeof(T) == 4 ? 1e-5 : 1e-10, kBound = 60;
-    const double wanted = std::log(perplexity);
+    const double wanted = exact_log(perplexity);
     double low = -kBound, high = kBound, at = 0, sums[3];
     for (int step = 0; step < 200; ++step) {
-        const double beta = std::exp(at);
+        const double beta = exact_exp(at);
         kernels<T>().gaussian_moments(scaled, weight, n, static_cast<T>(beta), p, sums);
         const double mean = sums[1] / sums[0];
-        const double gap = std::log(sums[0]) + beta * mean - wanted;
+        const double gap = exact_log(sums[0]) + beta * mean - wanted;
         if (std::abs(gap) < kTolerance) break;
         (gap > 0 ? low : high) = at;
         if (high - low < kTolerance) break;
@@ -48,7 +49,7 @@ double perplexity_row(const T* d, const T* weight, int64_t n, double perplexity,
     }
     const T scale = static_cast<T>(1 / sums[0]);
     for (int64_t j = 0; j < n; ++j) p[j] *= scale;
-    return std::exp(at) / spread;
+    return exact_exp(at) / spread;
 }
 
 template <class T>

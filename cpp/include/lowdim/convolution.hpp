@@ -2,15 +2,14 @@
 // fills a quarter of the padded square; lines that are known to be zero are not transformed.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "lowdim/buckets.hpp"
+#include "lowdim/elementary.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -35,9 +34,9 @@ struct FourierPlan {
         for (int r : radices) {
             for (int64_t p = 0; p < left / r; ++p)
                 for (int k = 1; k < r; ++k) {
-                    const double angle = -2 * std::numbers::pi * double(p * k) / double(left);
-                    twiddles.push_back(static_cast<T>(std::cos(angle)));
-                    twiddles.push_back(static_cast<T>(std::sin(angle)));
+                    const RootOfUnity root(p * k % left, left);
+                    twiddles.push_back(static_cast<T>(root.cos));
+                    twiddles.push_back(static_cast<T>(-root.sin));
                 }
             left /= r;
         }
@@ -70,6 +69,38 @@ class Lines {
     }
     Buffer<T> re_, im_, other_re_, other_im_;
 };
+
+// The Fourier transform of an even function on a grid, whose values at the first quarter of the
+// nodes (rows, columns) become the first quarter of the transform. The periods are 2 (rows - 1) and
+// 2 (columns - 1). Two lines are transformed as one complex line, because the transform of an even
+// line is real.
+inline void even_transform(double* values, int64_t rows, int64_t columns, int n_threads) {
+    constexpr int64_t V = kLines<double>;
+    // Lines of `count` values `step` apart, the first ones `next` apart.
+    const auto transform = [&](int64_t n_lines, int64_t next, int64_t count, int64_t step) {
+        const FourierPlan<double> plan(2 * (count - 1));
+        parallel_ranges(n_lines, 8 * V, n_threads, [&](int64_t begin, int64_t end, int) {
+            Lines<double> lines(plan.n);
+            for (int64_t first = begin; first < end; first += 2 * V) {
+                const auto each = [&](const auto& take) {
+                    for (int64_t k = 0; k < count; ++k)
+                        for (int64_t l = 0; l < 2 * V; ++l)
+                            take((l < V ? lines.re() : lines.im()) + l % V, k, first + l);
+                };
+                each([&](double* line, int64_t k, int64_t at) {
+                    const double value = at < end ? values[at * next + k * step] : 0.0;
+                    line[k * V] = line[(plan.n - k) % plan.n * V] = value;
+                });
+                lines.forward(plan);
+                each([&](const double* line, int64_t k, int64_t at) {
+                    if (at < end) values[at * next + k * step] = line[k * V];
+                });
+            }
+        });
+    };
+    transform(rows, columns, columns, 1);
+    transform(columns, 1, rows, columns);
+}
 
 template <class T>
 class Convolution {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "lowdim/elementary.hpp"
 #include "lowdim/graph.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -27,14 +28,14 @@ inline double smooth_width(const std::vector<double>& excess, double target) {
     for (int step = 0; step < 100; ++step) {
         double sum = 0, slope = 0;
         for (double e : excess) {
-            const double x = std::max(e, 0.0) / sigma, term = std::exp(-x);
+            const double x = std::max(e, 0.0) / sigma, term = exact_exp(-x);
             sum += term;
             slope += x * term;
         }
         const double error = sum - target;
         if (std::abs(error) <= 1e-9 * target) break;
         (error > 0 ? high : low) = sigma;
-        const double newton = slope > 0 ? sigma * std::exp(-error / slope) : 0;
+        const double newton = slope > 0 ? sigma * exact_exp(-error / slope) : 0;
         const bool inside = newton > low && newton < high;
         if (inside)
             sigma = newton;
@@ -106,7 +107,7 @@ void memberships(int64_t n, const int64_t* indptr, const T* distances, double ta
                 const double beyond = double(distances[e]) - near;
                 out[e] = !(double(distances[e]) < std::numeric_limits<double>::infinity()) ? T(0)
                          : beyond <= 0 || width <= 0 ? T(1)
-                                                     : T(std::exp(-beyond / width));
+                                                     : T(exact_exp(-beyond / width));
             }
         }
     });

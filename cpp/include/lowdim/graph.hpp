@@ -296,11 +296,11 @@ inline int64_t components(int64_t n, const int64_t* indptr, const int32_t* indic
 // Breadth-first levels from a peripheral node of the first component: their number, and the number
 // of nodes of the widest. Wide levels mean wide separators, hence costly factorisations. The search
 // ends early at a level of more than `limit` nodes; in the first sweep, which starts from any node
-// and therefore meets wider levels, at one of many more.
+// and therefore meets wider levels, at one of many more. `queue` gets the nodes level by level.
 inline std::pair<int64_t, int64_t> level_structure(int64_t n, const int64_t* indptr,
-                                                   const int32_t* indices, int64_t limit) {
+                                                   const int32_t* indices, int64_t limit,
+                                                   std::vector<int32_t>& queue) {
     constexpr int64_t kFirstSweep = 8;  // its levels are at most a few times as wide
-    std::vector<int32_t> queue;
     std::vector<char> seen;
     int64_t depth = 0, widest = 0;
     int32_t root = 0;

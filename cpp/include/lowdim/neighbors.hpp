@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowdim/elementary.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -68,9 +69,9 @@ T minkowski_distance(const T* x, const T* y, size_t dim, double power) {
         const double gap = std::abs(double(x[i]) - double(y[i]));
         double product = gap;
         for (int factor = 1; factor < whole; ++factor) product *= gap;
-        return whole > 0 ? product : std::pow(gap, power);
+        return whole > 0 ? product : exact_power(gap, power);
     });
-    return T(std::pow(sum, 1 / power));
+    return T(exact_power(sum, 1 / power));
 }
 
 // The distance of two vectors. From cityblock on they are not in the table of kernels: candidates

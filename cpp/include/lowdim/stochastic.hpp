@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lowdim/aligned.hpp"
+#include "lowdim/elementary.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -57,7 +58,7 @@ class LabelledPoints {
     // sum_i 1 - p_i. Probabilities below `negligible` times the largest of their row are left out,
     // and so are weights below it.
     double exchange(int64_t begin, int64_t end, double negligible, T* sums, T* masses) const {
-        const auto reach = Score(-std::log(negligible));
+        const auto reach = Score(-exact_log(negligible));
         const int64_t padded = n_panels_ * kPoints;
         const auto in_lists = size_t(kQuad * padded);
         AlignedVector<Score> queries(size_t(dim_ * kPanelQueries)), near(in_lists);
@@ -192,7 +193,7 @@ inline double stochastic_neighbor_errors(const double* z, const int32_t* classes
     // The relative error of a float. Of a probability sum p_i only a part of at most 1 / 2 of the
     // errors of the squared distances is left.
     const double rounding = double(std::numeric_limits<float>::epsilon()) / 2;
-    const double reach = -std::log(negligible);  // the largest distance beyond that of the nearest
+    const double reach = -exact_log(negligible);  // the largest distance beyond that of the nearest
     if (std::max(largest, reach) * rounding <= accuracy)
         return errors(
             LabelledPoints<float, float>(centred.data(), squares.data(), classes, n, dim));

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends.native import forces as native_forces
+from lowdim.backends.native.dense import orthonormal, product, symmetric_eigen
 from lowdim.checks import Array
 
 GRAM_ROUNDING = 1e-13  # relative error of the eigenvalues of a Gram matrix in double precision
@@ -62,11 +63,23 @@ def column_means(V: Any) -> Any:
 def qr(V: Any) -> tuple[Any, Any]:
     """An orthonormal basis of the columns, and the triangular factor."""
     if isinstance(V, np.ndarray):
-        return np.linalg.qr(V)
+        return orthonormal(V)
     import torch
 
     factors: tuple[Any, Any] = torch.linalg.qr(V)
     return factors
+
+
+def inner(V: Any, W: Any) -> Any:
+    """V' W of matrices of a few columns, in the type of V."""
+    if isinstance(V, np.ndarray):
+        return product(V.T, W.T, precise=True).astype(V.dtype, copy=False)
+    return V.T @ W
+
+
+def combine(V: Any, S: Any) -> Any:
+    """V S, for a small matrix S of the kind of V."""
+    return product(V, S.T.astype(V.dtype, copy=False)) if isinstance(V, np.ndarray) else V @ S
 
 
 def join_columns(*parts: Any) -> Any:
@@ -88,7 +101,7 @@ def orthonormal_basis(V: Any, least: float) -> Any:
         Q, R = qr(V)
         return select_columns(Q, np.abs(np.diagonal(to_numpy(R))) > least)
     precise = V.double()
-    values, turn = np.linalg.eigh(to_numpy(precise.T @ precise))
+    values, turn = symmetric_eigen(to_numpy(precise.T @ precise))
     keep = values > max(least**2, GRAM_ROUNDING * values.max(initial=0))
     scaled = turn[:, keep] / np.sqrt(values[keep])
     return (precise @ convert_like(scaled, precise)).to(V.dtype)
@@ -103,7 +116,7 @@ def select_columns(V: Any, keep: Array) -> Any:
 
 def norms(V: Any) -> Any:
     """The lengths of the columns, of the kind of V."""
-    return np.linalg.norm(V, axis=0) if isinstance(V, np.ndarray) else V.norm(dim=0)
+    return np.sqrt(np.square(V).sum(axis=0)) if isinstance(V, np.ndarray) else V.norm(dim=0)
 
 
 def column_norms(V: Any) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.runtime.elementary import exp, power
 
 
 @dataclass(frozen=True)
@@ -37,5 +38,7 @@ class Similarity:
     def __call__(self, s: Array) -> Array:
         """w at the squared distances s."""
         if self.name == "gaussian":
-            return np.exp(-s)
-        return np.asarray((1 + s / self.dof) ** (-(self.dof + 1) / 2))
+            return np.asarray(exp(-s))
+        if self.dof == 1:
+            return np.asarray(1 / (1 + s))
+        return np.asarray(power(1 + s / self.dof, -(self.dof + 1) / 2))

@@ -16,14 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.checks import Array
 
 FIRST_CUT = 0.025  # share of the spectrum that the first polynomial amplifies
 DEGREE, ROUNDS = 20, 8  # of the polynomials of `smooth_modes`, and their largest number
+INVERSE_ROUNDS = 60  # largest number of products of `inverse_modes` with the inverse
+INVERSE_CHANGE = 1e-9  # relative change of the eigenvalues below which it ends
 CHANGE = 0.2  # relative change of the eigenvalues below which `smooth_modes` ends
 MAX_AMPLIFICATION = 16.0  # natural logarithm; more would make the columns parallel to rounding
 MAX_DEGREE = 200  # of the polynomials of `smallest_eigenpairs`
 FORECAST_FROM = 4  # rounds after which the rate of convergence is known well enough
+LEAST_SQUARE = 1e-13  # eigenvalue of a Gram matrix, as a share of the largest, that is accurate
 SLACK = 4.0  # natural logarithm: the residual is to be this much below the tolerance
 
 Step = Callable[[Any, Any, Any, Any], Any]
@@ -62,18 +66,17 @@ class Problem:
     def basis(self, V: Any) -> Any:
         """An orthonormal basis of the columns, orthogonal to `null`.
 
-        By two Cholesky factorisations of the Gram matrix, of which the second corrects the rounding
-        of the first (Yamamoto et al. 2015).
+        By the eigenvectors of the Gram matrix, twice, to correct the rounding of the first time
+        (Stathopoulos and Wu 2002).
         """
         for _ in range(2):
             if self.null is not None:
                 V = V - self.times(self.null, self.gram(self.null, V))
-            try:
-                factor = np.linalg.cholesky(self.gram(V, V))
-            except np.linalg.LinAlgError:
+            values, turn = symmetric_eigen(self.gram(V, V))
+            if (values[..., 0] <= LEAST_SQUARE * values[..., -1]).any():
                 V = self.qr(V)
             else:
-                V = self.times(V, np.linalg.inv(factor).swapaxes(-1, -2))
+                V = self.times(V, turn / np.sqrt(values)[..., None, :])
         return V
 
     def filter(self, V: Any, degree: int, cut: Any) -> Any:
@@ -93,7 +96,7 @@ class Problem:
         """Approximate eigenvalues from an orthonormal basis V, eigenvectors, and A times these."""
         AV = self.step(V, 1.0, 0.0, None)
         inner = self.gram(V, AV)
-        values, S = np.linalg.eigh((inner + inner.swapaxes(-1, -2)) / 2)
+        values, S = symmetric_eigen((inner + inner.swapaxes(-1, -2)) / 2)
         return values, self.times(V, S), self.times(AV, S)
 
 
@@ -111,6 +114,18 @@ def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
         if (np.abs(bounded[..., :k] - before) <= CHANGE * bounded[..., :k]).all():
             break
         cut, before = np.clip(bounded[..., -1], 5e-5 * upper, upper / 4), bounded[..., :k]
+    return V[:, :k]
+
+
+def inverse_modes(problem: Problem, solve: Callable[[Any], Any], start: Any, k: int) -> Any:
+    """The same to about five digits, by products with the inverse of A, which `solve` gives."""
+    V, before = problem.basis(start), np.array(np.inf)
+    for _ in range(INVERSE_ROUNDS):
+        V = problem.basis(solve(V))
+        values, V, _ = problem.ritz(V)
+        if (np.abs(values[:k] - before) <= INVERSE_CHANGE * np.abs(values[:k])).all():
+            break
+        before = values[:k]
     return V[:, :k]
 
 

@@ -135,7 +135,8 @@ def shown_labels(table: Table, by: str | None) -> Any:
 
 def label_to_assess(table: Table, by: str | None) -> Any:
     """The label by which maps are assessed: the one that is named, or the first."""
-    values = shown_labels(table, by if by in table.labels else None)
+    labels = {name: values for name, values in table.labels.items() if values.dtype.kind != "M"}
+    values = labels.get(by or "", next(iter(labels.values()), None))
     if values is None or values.dtype != object:
         return values
     return ["missing" if v is None else v for v in values.tolist()]

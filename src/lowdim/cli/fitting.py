@@ -79,15 +79,15 @@ def labels_for(method: Method, table: Table, console: Console) -> Any:
     """The labels that a method learns from, the first ones; None if it does not use any."""
     if method.objects != "labelled":
         return None
-    if not table.labels:
+    names = [name for name, values in table.labels.items() if values.dtype.kind != "M"]
+    if not names:
         raise Refused(
             f"{method.name} learns from labels, but {table.source} has none. Name the column that "
             "holds them with --label."
         )
-    name = next(iter(table.labels))
-    others = " (--label names another)" if len(table.labels) > 1 else ""
-    console.say(f"{method.name}: learns from the labels in the column {name!r}{others}")
-    return table.labels[name]
+    others = " (--label names another)" if len(names) > 1 else ""
+    console.say(f"{method.name}: learns from the labels in the column {names[0]!r}{others}")
+    return table.labels[names[0]]
 
 
 def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:

@@ -13,7 +13,7 @@ from lowdim.distances.preparation import vectors
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest_outside, query
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths
-from lowdim.neighbor_graphs.search import graph_in_memory
+from lowdim.neighbor_graphs.search import neighbor_graph
 
 NEIGHBORS = 10  # default of the neighbour graph
 
@@ -56,7 +56,7 @@ class _Paths:
 
     def __init__(self, rows: Array, k: int) -> None:
         self.rows, self.k = rows, k
-        graph, _ = graph_in_memory(rows, euclidean(), k)
+        graph, _ = neighbor_graph(rows, euclidean(), k)
         count = graph.components()[0]
         if count > 1:
             checks.warn(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,19 @@ class Metric:
     def by_products(self) -> bool:
         """Whether the backend searches neighbours by inner products: Euclidean and cosine."""
         return self.name in ("euclidean", "cosine")
+
+
+class PlainMetric(Metric):
+    """A metric without parameters, such as that of rows in blocks: its name can be pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return plain_metric, (self.name,)
+
+
+@cache
+def plain_metric(name: str) -> Metric:
+    """A metric without parameters, by its canonical name."""
+    return PlainMetric(name, metric_function(name, {}), preparation(name), {}, DEGREES.get(name))
 
 
 def euclidean(exponent: int = 0) -> Metric:

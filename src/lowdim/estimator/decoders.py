@@ -110,13 +110,13 @@ def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
     if kind == "kernel":
         model = fit_kernel_decoder(embedding, X)
         return {"kind": kind, **vars(model)}
-    from lowdim.learned.networks.device import load_torch, require_torch
+    from lowdim.learned.networks.device import require_torch, use_torch
 
     require_torch('decoder="network"')
-    load_torch()
-    from lowdim.learned.networks.decoding import fit_network_decoder
+    with use_torch():
+        from lowdim.learned.networks.decoding import fit_network_decoder
 
-    return {"kind": kind, **fit_network_decoder(embedding, dense(X))}
+        return {"kind": kind, **fit_network_decoder(embedding, dense(X))}
 
 
 def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array:
@@ -126,13 +126,13 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
     if decoder["kind"] == "kernel":
         names = ("centers", "coefficients", "mean", "gamma")
         return KernelDecoder(**{name: decoder[name] for name in names})(Y)
-    from lowdim.learned.networks.device import load_torch, require_torch
+    from lowdim.learned.networks.device import require_torch, use_torch
 
     require_torch('decoder="network"')
-    load_torch()
-    from lowdim.learned.networks.decoding import decode_rows
+    with use_torch():
+        from lowdim.learned.networks.decoding import decode_rows
 
-    return decode_rows(decoder, Y)
+        return decode_rows(decoder, Y)
 
 
 def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:

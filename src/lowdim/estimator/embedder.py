@@ -51,10 +51,16 @@ from lowdim.estimator.units import convert_units, exponent_of_rows, fit_in_unit,
 from lowdim.estimator.updating import Growth, growing, update
 from lowdim.messages import argument
 from lowdim.objects.block_sources import load_all, open_source, reopen_source
-from lowdim.objects.blocked_objects import BlockedObjects, blocked_objects
 from lowdim.objects.dask_rows import DaskRows, is_dask
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, check_relations
-from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed, objects_of
+from lowdim.objects.objects import (
+    BlockedObjects,
+    MeasuredObjects,
+    Objects,
+    blocked_objects,
+    is_precomputed,
+    objects_of,
+)
 from lowdim.runtime.callbacks import Change, Monitor, show_progress, verbosity
 from lowdim.runtime.checkpoint import States, keep_states, new_slot
 from lowdim.runtime.context import resolve_device

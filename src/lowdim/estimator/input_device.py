@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from lowdim.checks import as_frame
 from lowdim.runtime.context import compute, keep_uploads
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -31,6 +32,7 @@ def where_x_is(method: Method) -> Method:
 
     @wraps(method)
     def call(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        X = as_frame(X)
         if not on_gpu(X):
             return method(self, X, *args, **kwargs)
         from lowdim.backends.torch import inputs

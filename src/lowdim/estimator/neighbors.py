@@ -20,10 +20,10 @@ from lowdim.distances.units import exponent_of
 from lowdim.estimator.checkpoints import restore_or_compute_graph
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.growth import join_graph, join_objects
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.precomputed import check_k
-from lowdim.objects.growth import join_graph, join_objects
+from lowdim.neighbor_graphs.lists import check_k
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
 

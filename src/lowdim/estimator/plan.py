@@ -16,9 +16,8 @@ from sklearn.base import clone
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import alternatives, claim_memory, footprint
 from lowdim.estimator.neighbors import search_method
-from lowdim.neighbor_graphs.indexes import use_exact_search
-from lowdim.objects.blocked_objects import BlockedObjects
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.neighbor_graphs.search import use_exact_search
+from lowdim.objects.objects import BlockedObjects, MeasuredObjects, Objects
 from lowdim.runtime import memory
 from lowdim.runtime.context import current, n_threads
 from lowdim.runtime.scheduling import use_threads

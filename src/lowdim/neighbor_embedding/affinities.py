@@ -13,8 +13,8 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
+from lowdim.runtime.elementary import exp, log
 from lowdim.runtime.scheduling import blocks, run
 
 LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared distance of the row
@@ -65,7 +65,7 @@ def _gaussian_probabilities(indptr: Array, squared: Array, beta: float) -> Array
     rows = row_of_entries(indptr)
     least = np.full(len(indptr) - 1, np.inf)
     np.minimum.at(least, rows, squared)
-    p = np.exp(-beta * (squared - least[rows]))
+    p = exp(-beta * (squared - least[rows]))
     total = np.bincount(rows, p, minlength=len(indptr) - 1)
     return np.asarray(p / total[rows], squared.dtype)
 
@@ -100,8 +100,8 @@ def log_conditional(distances: Array, perplexity: float) -> tuple[Array, Array]:
     spread[beta == 0] = 1.0  # all distances of the row are equal
     beta = np.minimum(beta, LARGEST_PRECISION / spread)
     squared *= beta[:, None].astype(squared.dtype)
-    total = np.exp(-squared).sum(axis=1, dtype=np.float64)
-    squared += np.log(total)[:, None].astype(squared.dtype)
+    total = exp(-squared).sum(axis=1, dtype=np.float64)
+    squared += log(total)[:, None].astype(squared.dtype)
     return squared, beta
 
 
@@ -140,8 +140,9 @@ def mix_logs(costs: Array, count: int, more: Array) -> None:
     """
 
     def mix(part: slice) -> None:
-        both = np.logaddexp(np.log(count) - costs[part], -more[part])
-        costs[part] = np.log(count + 1) - both
+        first, second = log(count) - costs[part], -more[part]
+        both = np.maximum(first, second) + log(1 + exp(-np.abs(first - second)))
+        costs[part] = log(count + 1) - both
 
     run(mix, blocks(len(costs), BLOCK_ROWS))
 

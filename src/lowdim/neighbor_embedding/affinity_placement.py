@@ -71,15 +71,15 @@ def _descend(
     iterations: int,
 ) -> Array:
     """The descent of some new objects, from the coordinates of their neighbours."""
-    Y: Array = np.einsum("mk,mkd->md", p, neighbors)
+    Y: Array = (p[:, :, None] * neighbors).sum(axis=1)
     velocity, gains = np.zeros_like(Y), np.ones_like(Y)
     for _ in range(iterations):
         push, own_z = field(Y)
         z = own_z if mean_z is None else np.full_like(own_z, mean_z)
         gaps = Y[:, None, :] - neighbors
-        s = np.einsum("mkd,mkd->mk", gaps, gaps)
+        s = (gaps * gaps).sum(axis=2)
         u = p if similarity.name == "gaussian" else p / (1 + s / similarity.dof)
-        pull = np.einsum("mk,mkd->md", u, gaps)
+        pull = (u[:, :, None] * gaps).sum(axis=1)
         gradient = pull - push / np.maximum(z, np.finfo(z.dtype).tiny)[:, None]
         gradient *= Y.dtype.type(2 / similarity.width)
         backend().momentum_step(

@@ -14,6 +14,7 @@ from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import any_number, number
 from lowdim.estimator.footprint import Problem, claim_memory
+from lowdim.estimator.growth import join_objects
 from lowdim.estimator.updating import NOVELTY_NEIGHBORS, Growth
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
@@ -25,7 +26,6 @@ from lowdim.numerics.objective import Objective
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.starts import check_start, random_start, separate_points
-from lowdim.objects.growth import join_objects
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities

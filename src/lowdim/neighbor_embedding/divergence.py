@@ -17,6 +17,7 @@ from lowdim.backends.protocol import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.objects.samples import Lists
+from lowdim.runtime.elementary import log
 
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
 
@@ -42,7 +43,7 @@ class PairDivergence:
         self.constant = backend().negative_entropy(P.data)
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
-            self.constant -= 2 * float((rows * np.log(mass)).sum())
+            self.constant -= 2 * float((rows * log(mass)).sum())
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
@@ -56,7 +57,7 @@ class PairDivergence:
         normalizer = total(z)
         scale = 4 / self.similarity.width
         subtract_scaled(gradient, scale * self.exaggeration, push, scale / normalizer)
-        return self.constant - logs + np.log(float(normalizer)) if value else np.nan, gradient
+        return self.constant - logs + float(log(float(normalizer))) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""
@@ -89,7 +90,7 @@ class RowDivergence:
         subtract_scaled(gradient, 2 * scale * self.exaggeration, push, scale)
         if not value:
             return np.nan, gradient
-        return (self.constant - logs + total(np.log(to_numpy(z)))) / self.n, gradient
+        return (self.constant - logs + total(log(to_numpy(z)))) / self.n, gradient
 
     def renumber(self, order: Array) -> None:
         """Call point order[i] by the number i."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array
+from lowdim.runtime.elementary import exp
 
 STARTS = 3  # number of nearest objects whose coordinates are tried as a start
 MAX_ITER = 100
@@ -47,10 +49,10 @@ def place_by_divergence(
     """
     nearest = np.argsort(D, axis=1, kind="stable")[:, :STARTS]
     if lists is None:
-        mean = np.einsum("mn,nd->md", np.exp(-costs), embedding)
+        mean = product(exp(-costs), embedding.T)
     else:
-        p = lists[1] * np.exp(-costs)
-        mean = np.einsum("mn,mnd->md", p, embedding[lists[0]])
+        p = lists[1] * exp(-costs)
+        mean = (p[:, :, None] * embedding[lists[0]]).sum(axis=1)
         nearest = np.take_along_axis(lists[0], nearest, axis=1)
     starts = np.concatenate([mean[:, None, :], embedding[nearest]], axis=1)
     precisions = np.ascontiguousarray(precisions)

@@ -20,6 +20,7 @@ from lowdim.neighbor_embedding.all_pairs_divergence import (
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
 from lowdim.objects.objects import Objects
 from lowdim.objects.samples import SampledObjects
+from lowdim.runtime.elementary import log2, power
 
 
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
@@ -125,13 +126,13 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
             self._fitted_unit = 1.0 if isinstance(self.init, str) else size * self._fitted_largest
         else:
             size = self._fitted_unit / self._fitted_largest
-        n_scales = max(1, round(np.log2(n / 2)))
+        n_scales = max(1, round(log2(n / 2)))
         self.perplexities_ = 2.0 ** np.arange(n_scales, 0, -1)
         widths = precisions_of(pairs, self.perplexities_)
         self.intrinsic_dim_ = intrinsic_dimension(widths.T)
         U = min(2.0, max(1.0, self.intrinsic_dim_ / k))
-        growth = (self.perplexities_[0] / self.perplexities_) ** (2 * U / k)
-        self.precisions_ = 2 ** (1 + 2 / k) * growth
+        growth = power(self.perplexities_[0] / self.perplexities_, 2 * U / k)
+        self.precisions_ = power(2.0, 1 + 2 / k) * growth
         stage = self._stage(pairs, widths)
         refine = placed is not None
         self._descend(stage, n_scales, start / size, groups, objects.dtype, refine)
@@ -173,7 +174,7 @@ def intrinsic_dimension(precisions: Array) -> float:
     at the scale where it is largest, or 1 if no scale has an estimate.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimates = 2 / np.diff(np.log2(precisions), axis=0)
+        estimates = 2 / np.diff(log2(precisions), axis=0)
     estimates[~(np.isfinite(estimates) & (estimates > 0))] = np.nan
     means = [float(np.nanmean(scale)) for scale in estimates if np.isfinite(scale).any()]
     return max(means, default=1.0)

@@ -14,6 +14,7 @@ from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.objects import Objects
+from lowdim.runtime.elementary import exp, log, normal_numbers
 from lowdim.spectral.spectral_start import spectral_start
 from lowdim.spectral.starts import landmark_start
 
@@ -49,10 +50,10 @@ def layout_start(
         return check_start(init, shape, names)
     checks.choice(init, "init", names)
     if init == "random":
-        return np.asarray(START_SIZE * random.standard_normal(shape))
+        return np.asarray(START_SIZE * normal_numbers(random, shape))
     vectors = objects.rows_for("init='pca'") if objects.has_vectors else None
     if init == "pca" and vectors is not None:
-        start = principal_scores(vectors, dim, random)
+        start = principal_scores(vectors, dim)
     elif init == "pca" and objects.complete and not objects.measured:
         D = objects.all_pairs()
         start = landmark_start(lambda chosen: D[chosen], n, dim, random)
@@ -65,7 +66,7 @@ def layout_start(
     size = float(start[:, 0].std())
     start = start * (START_SIZE / size if size > 0 else 0.0)
     flat = np.ptp(start, axis=0) == 0  # a coordinate without extent would never get a gradient
-    start[:, flat] = START_SIZE * random.standard_normal((n, int(flat.sum())))
+    start[:, flat] = START_SIZE * normal_numbers(random, (n, int(flat.sum())))
     return np.asarray(start)
 
 
@@ -105,9 +106,9 @@ def spread_start(
             "other data."
         )
     else:
-        start = principal_scores(rows, dim, random)
+        start = principal_scores(rows, dim)
     a, b = curve
-    half = np.exp(np.clip(-np.log(a) / (2 * b), -5, 5))  # where the kernel is one half
+    half = exp(np.clip(-log(a) / (2 * b), -5, 5))  # where the kernel is one half
     return spread_out(start, random, half * spread_extents(start, graph), SPREAD_NOISE)
 
 
@@ -122,7 +123,7 @@ def spread_extents(start: Array, graph: Any) -> Array:
     other and can still change places. Much larger extents would tear long shapes.
     """
     n, dim = start.shape
-    spacing = n**-0.5  # between n points that fill a unit square evenly
+    spacing = 1 / np.sqrt(n)  # between n points that fill a unit square evenly
     at = np.unique(np.linspace(0, graph.nnz - 1, min(graph.nnz, SPREAD_EDGES)).astype(np.int64))
     if not len(at):
         return np.full(dim, SPREAD_EXTENT)
@@ -132,7 +133,7 @@ def spread_extents(start: Array, graph: Any) -> Array:
     edges = np.median(lengths, axis=0) / np.where(ranges > 0, ranges, 1)
     excess = np.maximum(edges / (SPREAD_SHORT * spacing), 1)
     largest = max(SPREAD_SPACING / spacing, SPREAD_LONG)
-    return np.asarray(np.maximum(largest / excess**3, SPREAD_EXTENT))
+    return np.asarray(np.maximum(largest / (excess * excess * excess), SPREAD_EXTENT))
 
 
 def spread_out(Y: Array, random: np.random.RandomState, extents: Array, noise: float) -> Array:
@@ -146,5 +147,5 @@ def spread_out(Y: Array, random: np.random.RandomState, extents: Array, noise: f
     width = np.where(high > low, high - low, 1)
     columns = (columns - (low + high) / 2) / width
     added = np.empty(Y.shape)
-    added[backend().stable_order(Y[:, 0])] = random.normal(scale=noise, size=Y.shape)
+    added[backend().stable_order(Y[:, 0])] = noise * normal_numbers(random, Y.shape)
     return np.asarray((columns.T + added) * extents, order="C")

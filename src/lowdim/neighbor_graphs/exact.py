@@ -8,7 +8,6 @@ of all pairs in blocks. Rows are an array, or `RowBlocks`, whose blocks are sear
 from __future__ import annotations
 
 import threading
-from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -23,8 +22,7 @@ from lowdim.distances.matrices import (
     cross_distances,
     distance_block,
 )
-from lowdim.distances.metrics import DEGREES, Metric, metric_function
-from lowdim.distances.preparation import preparation
+from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.euclidean_forms import map_rows, metric_distances
 from lowdim.neighbor_graphs.graph import NearestOutside
@@ -40,15 +38,6 @@ NO_NUMBER = np.iinfo(np.int32).max  # marks a neighbour that has not been found
 MERGED_ROWS = 8192  # rows whose neighbours are merged at once
 
 Triples = tuple[Array, Array, Array]
-
-
-@cache
-def plain_metric(name: str) -> Metric:
-    """A metric without parameters, by its canonical name; the metric of rows in blocks is one.
-
-    Its name is sent to other processes, which a metric cannot be.
-    """
-    return Metric(name, metric_function(name, {}), preparation(name), {}, DEGREES.get(name))
 
 
 # --- nearest --------------------------------------------------------------------------------------
@@ -85,7 +74,7 @@ def query(
     if isinstance(points, RowBlocks):
         found = Nearest(len(queries), k, points.dtype)
         everyone = np.arange(len(queries))
-        for indices, distances in points.map(_nearest_of_block, queries, k, metric.name, own):
+        for indices, distances in points.map(_nearest_of_block, queries, k, metric, own):
             found.offer(everyone, indices, distances)
         return found.indices, found.distances
     if tree_fits(points, metric):
@@ -149,11 +138,11 @@ def _first(indices: Array, distances: Array, k: int) -> tuple[Array, Array]:
 
 
 def _nearest_of_block(
-    rows: Array, first: int, queries: Array, k: int, metric: str, own: Array | None
+    rows: Array, first: int, queries: Array, k: int, metric: Metric, own: Array | None
 ) -> tuple[Array, Array]:
     """The nearest rows of one block; fewer than k if the block has fewer."""
     count = min(k + (own is not None), len(rows))
-    indices, distances = query(rows, queries, count, plain_metric(metric))
+    indices, distances = query(rows, queries, count, metric)
     indices = indices + np.int32(first)
     if own is None:
         return indices, distances
@@ -239,7 +228,7 @@ def within_reach(points: Any, queries: Any, reach: Array, metric: Metric) -> Tri
     Of points in blocks, `reach` may have one entry for all.
     """
     if isinstance(points, RowBlocks):
-        rows, columns, distances = _joined(points.map(_pairs_of_block, queries, reach, metric.name))
+        rows, columns, distances = _joined(points.map(_pairs_of_block, queries, reach, metric))
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], distances[order]
     if metric.euclidean and not is_sparse(points) and not is_sparse(queries):
@@ -256,11 +245,11 @@ def within_reach(points: Any, queries: Any, reach: Array, metric: Metric) -> Tri
     return rows, columns, distances.astype(checks.float_kind(points))
 
 
-def _pairs_of_block(rows: Array, first: int, queries: Array, reach: Array, metric: str) -> Triples:
+def _pairs_of_block(
+    rows: Array, first: int, queries: Array, reach: Array, metric: Metric
+) -> Triples:
     own = reach[first : first + len(rows)] if len(reach) > 1 else np.repeat(reach, len(rows))
-    asked, known, distances = within_reach(
-        rows, queries, own.astype(rows.dtype), plain_metric(metric)
-    )
+    asked, known, distances = within_reach(rows, queries, own.astype(rows.dtype), metric)
     return asked, known + first, distances
 
 
@@ -302,16 +291,15 @@ def within(rows: Any, metric: Metric, radius: float) -> Triples:
 def distances_to(points: Any, queries: Any, metric: Metric) -> Array:
     """The distances of queries to all points."""
     if isinstance(points, RowBlocks):
-        return np.concatenate(list(points.map(_distances_to_block, queries, metric.name)), axis=1)
+        return np.concatenate(list(points.map(_distances_to_block, queries, metric)), axis=1)
     return _distances_to_block(points, 0, queries, metric)
 
 
-def _distances_to_block(rows: Any, first: int, queries: Any, metric: Metric | str) -> Array:
-    measure = plain_metric(metric) if isinstance(metric, str) else metric
-    found = cross_distances(queries, rows, measure)
+def _distances_to_block(rows: Any, first: int, queries: Any, metric: Metric) -> Array:
+    distances = cross_distances(queries, rows, metric)
     known = np.arange(first, first + rows.shape[0])
-    check_defined(found, measure, np.arange(queries.shape[0]), known, new=True)
-    return found
+    check_defined(distances, metric, np.arange(queries.shape[0]), known, new=True)
+    return distances
 
 
 def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
@@ -323,7 +311,7 @@ def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
         others = np.zeros(len(asked), dtype=np.int64)
         lengths = np.full(len(asked), np.inf, dtype=rows.dtype)
         for part in blocks(len(asked), rows.block_rows):
-            shared = rows.take(asked[part]), asked[part], labels, metric.name
+            shared = rows.take(asked[part]), asked[part], labels, metric
             best, at = lengths[part], others[part]
             for place, distance in rows.map(_outside_of_block, *shared):
                 distance = distance.astype(rows.dtype)
@@ -335,20 +323,19 @@ def nearest_outside(rows: Any, metric: Metric) -> NearestOutside:
 
 
 def _outside_of_block(
-    rows: Any, first: int, queries: Any, numbers: Array, labels: Array, metric: Metric | str
+    rows: Any, first: int, queries: Any, numbers: Array, labels: Array, metric: Metric
 ) -> tuple[Array, Array]:
     """The nearest row of a block whose label is not that of the query, and its distance.
 
     Queries are rows, of these numbers; None: of this block.
     """
-    measure = plain_metric(metric) if isinstance(metric, str) else metric
     known = np.arange(first, first + rows.shape[0])
 
     def one(part: slice) -> tuple[Array, Array]:
         own = numbers[part]
-        distances = np.array(measure.block(rows[own] if queries is None else queries[part], rows))
+        distances = np.array(metric.block(rows[own] if queries is None else queries[part], rows))
         distances[own[:, None] == known] = 0  # whatever the metric says
-        check_defined(distances, measure, own, known)
+        check_defined(distances, metric, own, known)
         distances[labels[own][:, None] == labels[known]] = np.inf
         best = distances.argmin(axis=1)
         return best + first, distances[np.arange(len(best)), best]

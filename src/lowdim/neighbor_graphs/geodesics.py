@@ -10,8 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import phase
 from lowdim.runtime.scheduling import blocks, run, uses_threads

@@ -15,7 +15,6 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.neighbor_graphs.lists import row_of_entries
 from lowdim.runtime.atomic import replace_file
 
 SYMMETRIES = ("union", "mutual", "mean")
@@ -269,6 +268,11 @@ class NeighborGraph:
 NearestOutside = Callable[[Array, Array], tuple[Array, Array, Array]]
 """From objects and the component labels of all objects to (objects, nearest object with another
 label, distance)."""
+
+
+def row_of_entries(indptr: Array) -> Array:
+    """The row number of each stored entry of a CSR matrix."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
 def add_edges(graph: Any, pairs: Array, lengths: Array) -> Any:

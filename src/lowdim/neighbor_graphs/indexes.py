@@ -1,4 +1,4 @@
-"""Approximate nearest neighbours under any metric, and the choice of an index for them.
+"""Indexes for approximate nearest neighbours of rows in memory, under any metric.
 
 The backend has an index for the Euclidean and the cosine distance. It also serves metrics that are
 functions of the Euclidean distance (`euclidean_forms`). Under metrics that order pairs of dense
@@ -10,125 +10,27 @@ the wanted recall on a sample of the objects. `pivots` has an index for all othe
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.protocol import GrowingIndex, Index, Neighbors, Ranking
+from lowdim.backends.protocol import Index, Neighbors, Ranking
 from lowdim.checks import Array, distances_in_range, is_sparse
-from lowdim.distances.metrics import Metric, to_euclidean
-from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.euclidean_forms import FORMS, MappedIndex, map_rows
-from lowdim.neighbor_graphs.exact import nearest, query, reach_of, tree_fits
+from lowdim.distances.metrics import Metric
+from lowdim.neighbor_graphs.euclidean_forms import MappedIndex, map_rows
+from lowdim.neighbor_graphs.exact import reach_of
 from lowdim.neighbor_graphs.pivots import build_pivots
-from lowdim.runtime.context import current
 
-logger = logging.getLogger("lowdim")
-
-SEED = 0  # default seed of an approximate search
-FEW_IN_BLOCKS = 1000  # rows in blocks up to which an approximate search is exact
-EXACT_UP_TO = 10_000  # rows in memory up to which "auto" is an exact search
-BLOCKS_UP_TO = 30_000  # the same for metrics that are fast in blocks, and whose index is slow
 MIN_ROWS = 2000  # with fewer rows an index takes more time than it saves
 RECALL_MARGIN = 0.2  # share of the allowed misses kept in reserve: recall is measured on a sample
-PER_ENTRY = 1e-9  # seconds that two entries of a pair of rows take in a formula; measured
-LONG_SEARCH = 10  # seconds of an exact search in place of an approximate one that cause a warning
 CANDIDATE_METRICS = ("cityblock", "chebyshev", "canberra", "braycurtis")
 SAMPLE_OBJECTS = 256  # sample on which recall is measured
 LARGEST_SHARE = 0.02  # of all objects: with more candidates the exact search is as fast
 LARGEST_NUMBER = 1000  # of candidates, at which their lists take 12 kB an object
 PER_DIMENSION = 3  # candidates of an exact Euclidean search, with more of which it is no faster
-
-
-@dataclass(frozen=True, eq=False)
-class NeighborQuery:
-    """A search for the k nearest of some rows; see `to_euclidean` for rows and metric."""
-
-    rows: Any
-    metric: Metric
-    k: int
-    index: Index | None
-    straighten: Callable[[Any], Array] | None = None
-
-    def __call__(self, new: Any) -> tuple[Array, Array]:
-        """Indices and distances of the k rows nearest to each new row, whatever the others."""
-        asked = self._straight(new)
-        if self.index is None:
-            return query(self.rows, asked, self.k, self.metric)
-        return self.index.query(asked, self.k)
-
-    def neighbors(self) -> tuple[Array, Array]:
-        """Indices and distances of each row's k nearest other rows, or of all if they are fewer."""
-        if self.index is None:
-            return nearest(self.rows, min(self.k, self.rows.shape[0] - 1), self.metric)
-        return self.index.neighbors()
-
-    def for_queries(self) -> NeighborQuery:
-        """The search without what only `neighbors` needs."""
-        index = self.index.for_queries() if isinstance(self.index, GrowingIndex) else self.index
-        return replace(self, index=index)
-
-    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
-        """Neighbours of rows[first:] among all rows, of which the search has those before them.
-
-        None unless there is an index to which rows can be added; see `GrowingIndex.joined`.
-        """
-        if not isinstance(self.index, GrowingIndex):
-            return None
-        return self.index.neighbors_of_new(self._straight(rows), first)
-
-    @property
-    def n_bytes(self) -> float:
-        """The size of an index that can be kept; infinite for others."""
-        return self.index.n_bytes if isinstance(self.index, GrowingIndex) else np.inf
-
-    def _straight(self, rows: Any) -> Any:
-        return rows if self.straighten is None else self.straighten(rows)
-
-
-def neighbor_query(
-    rows: Any,
-    metric: Metric,
-    k: int,
-    *,
-    method: str = "auto",
-    recall: float = 0.95,
-    seed: int = SEED,
-) -> NeighborQuery:
-    """The search for the k nearest of `rows`.
-
-    Building it may take long, because it may build an index; keep it for the next call.
-    """
-    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
-    searched, measure = to_euclidean(rows, metric)
-    exact = use_exact_search(searched, measure, method, recall)
-    index = None if exact else build_index(searched, measure, k, recall, seed)
-    return NeighborQuery(searched, measure, k, index, metric.straighten)
-
-
-def use_exact_search(rows: Any, metric: Metric, method: str, recall: float = 0.95) -> bool:
-    """Whether rows, in memory or in blocks, are searched exactly rather than approximately.
-
-    An approximate search in memory becomes exact all the same if there is no index; `build_index`.
-    """
-    if method == "exact" or recall >= 1:
-        return True
-    if isinstance(rows, RowBlocks):
-        return not metric.by_products or rows.shape[0] <= FEW_IN_BLOCKS
-    return method == "auto" and _exact_is_fast(rows, metric)
-
-
-def _exact_is_fast(rows: Any, metric: Metric) -> bool:
-    """Whether an exact search of rows in memory is as fast as an approximate one."""
-    by_euclid = not is_sparse(rows) and (metric.name in FORMS or has_candidates(rows, metric))
-    fast_index = metric.by_products or metric.name == "callable" or by_euclid
-    up_to = EXACT_UP_TO if fast_index else BLOCKS_UP_TO
-    return rows.shape[0] <= up_to or tree_fits(rows, metric)
 
 
 def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> Index | None:
@@ -163,30 +65,6 @@ def build_index(rows: Any, metric: Metric, k: int, recall: float, seed: int) -> 
     if has_candidates(rows, metric):
         return build_candidates(rows, metric, k, wanted, random)
     return build_pivots(rows, metric, k, wanted, random)
-
-
-def report_exact_search(rows: Any, metric: Metric, recall: float) -> None:
-    """Log that the search is exact because there is no index; warn if it will take long."""
-    n = rows.shape[0]
-    if n < MIN_ROWS:
-        return
-    message = (
-        f"No approximate search finds {recall:.4g} of the neighbours of these {n} objects in much "
-        "less time than the exact search, so the exact search is used. For a faster one, lower "
-        "recall or reduce the number of dimensions first, for instance with PCA."
-    )
-    seconds = _exact_seconds(rows, metric)
-    (checks.warn if seconds > LONG_SEARCH else logger.info)(message)
-
-
-def _exact_seconds(rows: Any, metric: Metric) -> float:
-    """A rough estimate of the time of an exact search."""
-    if metric.by_products or map_rows(rows, metric) is not None:
-        return backend().exact_search_seconds(rows)
-    if not has_candidates(rows, metric):
-        return np.inf  # of a function, or of a search by pivots, which begin with more objects
-    n, d = rows.shape
-    return float(n * n / 2 * d * PER_ENTRY / current().threads)
 
 
 def has_candidates(rows: Any, metric: Metric) -> bool:

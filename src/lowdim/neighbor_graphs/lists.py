@@ -1,11 +1,154 @@
-"""Lists of neighbours of different lengths: flat as in CSR, or padded with infinite distances."""
+"""Neighbour lists and graphs from given dissimilarities, and the checks of both.
+
+Lists of different lengths are flat, as in CSR, or padded with infinite distances.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, is_sparse
+from lowdim.distances.fingerprint import fingerprint
+from lowdim.distances.matrices import check_dissimilarities
+from lowdim.messages import argument
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
+
+
+def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
+    """The neighbour graph of a dense or sparse matrix of dissimilarities, or of a larger graph."""
+    if isinstance(X, NeighborGraph):
+        return X if k is None or X.n_neighbors is None else X.take(k)
+    check_k_or_radius(k, radius)
+    if is_sparse(X):
+        return _sparse_graph(X, k, radius)
+    D = check_dissimilarities(X)
+    n = len(D)
+    if radius is not None:
+        near = checks.real(radius, "radius", 0) >= D
+        np.fill_diagonal(near, False)
+        counts, columns, distances = ascending_entries(D, near)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        indices = columns.astype(np.int32)
+        return NeighborGraph(indices, distances, "precomputed", fingerprint(D), indptr)
+    k = check_k(k, n)
+    return NeighborGraph(*backend().smallest(D, k, own=True), "precomputed", fingerprint(D))
+
+
+def check_stored_dissimilarities(X: Any) -> Any:
+    """Check a sparse matrix of dissimilarities; returns a CSR matrix."""
+    X = checks.vectors(X, sparse=True)
+    if len(X.data) and X.data.min() < 0:
+        raise ValueError(f"X: dissimilarities must not be negative, found {X.data.min():g}.")
+    return X
+
+
+def sparse_rows(X: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
+    """indptr, indices and distances of each row's k smallest stored entries, or up to a radius."""
+    rows = row_of_entries(X.indptr)
+    order = np.lexsort((X.indices, X.data, rows))
+    rows, columns, distances = rows[order], X.indices[order], X.data[order]
+    keep = np.ones(len(rows), dtype=bool)
+    if radius is not None:
+        keep = distances <= radius
+    if k is not None:
+        rank = np.arange(len(rows)) - X.indptr[rows]
+        keep &= rank < k
+    counts = np.bincount(rows[keep], minlength=X.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return indptr, columns[keep].astype(np.int32), distances[keep]
+
+
+def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
+    """The neighbour graph of a sparse matrix; rows may store fewer than k neighbours."""
+    from scipy.sparse import coo_array, csr_array
+
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"X: array must be 2-dimensional and square, got shape {X.shape}.")
+    if k is not None:
+        k = check_k(k, X.shape[0])
+    else:
+        radius = checks.real(radius, "radius", 0)
+    parts = coo_array(X)
+    off = parts.row != parts.col  # an object is not its own neighbour
+    csr = csr_array((parts.data[off], (parts.row[off], parts.col[off])), shape=X.shape)
+    indptr, indices, distances = sparse_rows(csr, k, radius)
+    counts = np.diff(indptr)
+    digest = fingerprint(csr)
+    if k is not None and len(counts) and counts.min() == k:
+        shape = (X.shape[0], k)
+        return NeighborGraph(
+            indices.reshape(shape), distances.reshape(shape), "precomputed", digest
+        )
+    return NeighborGraph(indices, distances, "precomputed", digest, indptr)
+
+
+def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple[Array, Array]:
+    """Neighbour lists of n objects, as umap-learn has them, without each object's entry for itself.
+
+    Parameters
+    ----------
+    indices, distances : arrays of shape (n, k)
+        Neighbours, the object itself among them; -1 stands for a missing neighbour. If a list does
+        not hold the object itself, its last entry is left out.
+    n : int
+        Number of objects.
+    name : str
+        Name of the argument, for error messages.
+
+    Returns
+    -------
+    indices : array of shape (n, k - 1)
+        A missing neighbour is the object itself,
+    distances : array of shape (n, k - 1)
+        at an infinite distance.
+    """
+    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
+    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
+        raise ValueError(
+            f"{name} must hold indices and distances of shape ({n}, k), got "
+            f"{indices.shape} and {distances.shape}."
+        )
+    if indices.min() < -1 or indices.max() >= n:
+        raise ValueError(f"{name}: indices must lie in [0, {n}).")
+    known = distances[indices >= 0]
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise ValueError(f"{name}: distances must be finite and not negative.")
+    own = np.arange(n)[:, None]
+    itself = indices == own
+    itself[~itself.any(axis=1), -1] = True
+    itself &= itself.cumsum(axis=1) == 1
+    indices = indices[~itself].reshape(n, -1)
+    distances = distances[~itself].reshape(n, -1)
+    missing = indices < 0
+    indices = np.where(missing, own, indices).astype(np.int32)
+    return indices, np.where(missing, np.inf, distances)
+
+
+def check_k_or_radius(k: int | None, radius: float | None) -> None:
+    """Check that one of them is given."""
+    if (k is None) == (radius is None):
+        raise ValueError(
+            f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
+            "them to None."
+            if k is not None
+            else "Give either a number of neighbours or a radius."
+        )
+
+
+def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
+    """Check a number of neighbours, which must be less than the number n of objects."""
+    count = checks.integer(k, name, 1)
+    if count > n - 1:
+        raise ValueError(
+            f"{argument(name)} must be smaller than the number of objects: got "
+            f"{argument(name, k)} for n_samples={n}. "
+            f"Use at most {max(n - 1, 0)}."
+        )
+    return count
 
 
 def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
@@ -22,11 +165,6 @@ def ascending_entries(D: Array, chosen: Array) -> tuple[Array, Array, Array]:
     values = D[rows, columns]
     order = np.lexsort((columns, values, rows))
     return chosen.sum(axis=1), columns[order], values[order]
-
-
-def row_of_entries(indptr: Array) -> Array:
-    """The row number of each stored entry of a CSR matrix."""
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
 def merge_lists(

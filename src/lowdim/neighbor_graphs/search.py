@@ -1,88 +1,195 @@
-"""Neighbour graphs of rows under a metric: of rows in memory, and of rows that are read in blocks.
+"""The door to all searches for nearest neighbours.
 
-`indexes.use_exact_search` chooses between an exact search (`exact`) and an approximate one: by an
-index (`indexes`), or, of rows in blocks, by an index of each of several parts of them (`shards`).
+`neighbor_graph` is the search for the neighbours of all rows, `neighbor_query` that for new rows.
+`use_exact_search` chooses between an exact search (`exact`) and an approximate one: by an index
+(`indexes`), or, of rows in blocks, by an index of each of several parts of them (`shards`).
+
+Rows are an array, a CSR matrix, an array of any objects, or `RowBlocks`, prepared by their metric.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from lowdim import checks
+from lowdim.backends import backend
+from lowdim.backends.protocol import GrowingIndex, Index
+from lowdim.checks import Array, is_sparse
 from lowdim.distances.fingerprint import fingerprint
-from lowdim.distances.metrics import Metric
+from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.neighbor_graphs.exact import nearest, within
+from lowdim.neighbor_graphs.euclidean_forms import FORMS, map_rows
+from lowdim.neighbor_graphs.exact import nearest, query, tree_fits, within
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.indexes import (
-    SEED,
-    NeighborQuery,
-    neighbor_query,
-    report_exact_search,
-    use_exact_search,
-)
+from lowdim.neighbor_graphs.indexes import MIN_ROWS, build_index, has_candidates
+from lowdim.neighbor_graphs.lists import check_k, check_k_or_radius
 from lowdim.neighbor_graphs.shards import sharded_neighbors
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import phase
+from lowdim.runtime.context import current
+
+logger = logging.getLogger("lowdim")
 
 METHODS = ("auto", "exact", "approximate")
-MANY = 200_000  # rows in blocks from which an exact search takes minutes and more
+RECALL = 0.95  # default of an approximate search
+SEED = 0  # the same
+FEW_IN_BLOCKS = 1000  # rows in blocks up to which an approximate search is exact
+MANY_IN_BLOCKS = 200_000  # rows in blocks from which an exact search takes minutes and more
+EXACT_UP_TO = 10_000  # rows in memory up to which "auto" is an exact search
+BLOCKS_UP_TO = 30_000  # the same for metrics that are fast in blocks, and whose index is slow
+PER_ENTRY = 1e-9  # seconds that two entries of a pair of rows take in a formula; measured
+LONG_SEARCH = 10  # seconds of an exact search in place of an approximate one that cause a warning
 
 
-def graph_in_memory(
+def neighbor_graph(
     rows: Any,
     metric: Metric,
-    k: int,
+    k: int | None,
+    radius: float | None = None,
     method: str = "exact",
     *,
-    recall: float = 0.95,
+    recall: float = RECALL,
     seed: int = SEED,
-) -> tuple[NeighborGraph, NeighborQuery]:
-    """The graph of the k nearest neighbours of rows in memory, which a metric has prepared.
+) -> tuple[NeighborGraph, NeighborQuery | None]:
+    """The graph of the k nearest neighbours of all rows, or of all neighbours within a radius.
 
-    Also returns the search for the neighbours of new rows, by the same index if there is one.
+    Also returns the search for the k nearest neighbours of new rows, by the same index if there is
+    one; None with a radius.
     """
+    check_k_or_radius(k, radius)
+    if radius is not None:
+        indptr, indices, distances = within(rows, metric, checks.real(radius, "radius", 0))
+        return NeighborGraph(indices, distances, metric.name, digest_of(rows), indptr), None
+    k = check_k(k, rows.shape[0])
+    if isinstance(rows, RowBlocks):
+        _check_blocks(rows, metric, k, method, recall)
     with phase("nearest neighbours"):
         search = neighbor_query(rows, metric, k, method=method, recall=recall, seed=seed)
-        index = search.index
-        if index is None and not use_exact_search(search.rows, search.metric, method, recall):
-            report_exact_search(search.rows, search.metric, recall)
-        indices, distances = search.neighbors()
-    share = None if index is None else index.recall
-    graph = NeighborGraph(indices, distances, metric.name, fingerprint(rows), recall=share)
+        exact = use_exact_search(search.rows, search.metric, method, recall)
+        share = None if search.index is None else search.index.recall
+        if isinstance(rows, RowBlocks) and not exact:
+            indices, distances, share = sharded_neighbors(rows, k, metric, recall, seed)
+        else:
+            if search.index is None and not exact:
+                _report_exact_search(search.rows, search.metric, recall)
+            indices, distances = search.neighbors()
+    graph = NeighborGraph(indices, distances, metric.name, digest_of(rows), recall=share)
     return graph, search.for_queries()
 
 
-def graph_in_blocks(
-    rows: RowBlocks,
+def neighbor_query(
+    rows: Any,
     metric: Metric,
     k: int,
-    method: str = "exact",
     *,
-    recall: float = 0.95,
+    method: str = "auto",
+    recall: float = RECALL,
     seed: int = SEED,
-) -> NeighborGraph:
-    """The graph of the k nearest neighbours of rows that are read in blocks."""
-    exact = use_exact_search(rows, metric, method, recall)
-    _check_blocks(rows, metric, k, method, exact)
-    share = None
-    with phase("nearest neighbours"):
-        if exact:
-            indices, distances = nearest(rows, k, metric)
-        else:
-            indices, distances, share = sharded_neighbors(rows, k, metric, recall, seed)
-    return NeighborGraph(indices, distances, metric.name, rows.fingerprint(), recall=share)
+) -> NeighborQuery:
+    """The search for the k nearest of `rows`; that of rows in blocks is exact.
+
+    Building it may take long, because it may build an index; keep it for the next call.
+    """
+    k = checks.integer(k, "k", 1, rows.shape[0], " (the number of points)")
+    searched, measure = to_euclidean(rows, metric)
+    exact = isinstance(rows, RowBlocks) or use_exact_search(searched, measure, method, recall)
+    index = None if exact else build_index(searched, measure, k, recall, seed)
+    return NeighborQuery(searched, measure, k, index, metric.straighten)
 
 
-def graph_within(rows: Any, metric: Metric, radius: float) -> NeighborGraph:
-    """The graph of all neighbours within a radius, of rows in memory or in blocks."""
-    indptr, indices, distances = within(rows, metric, checks.real(radius, "radius", 0))
-    digest = rows.fingerprint() if isinstance(rows, RowBlocks) else fingerprint(rows)
-    return NeighborGraph(indices, distances, metric.name, digest, indptr)
+@dataclass(frozen=True, eq=False)
+class NeighborQuery:
+    """A search for the k nearest of some rows; see `to_euclidean` for rows and metric."""
+
+    rows: Any
+    metric: Metric
+    k: int
+    index: Index | None
+    straighten: Callable[[Any], Array] | None = None
+
+    def __call__(self, new: Any) -> tuple[Array, Array]:
+        """Indices and distances of the k rows nearest to each new row, whatever the others."""
+        asked = self._straight(new)
+        if self.index is None:
+            return query(self.rows, asked, self.k, self.metric)
+        return self.index.query(asked, self.k)
+
+    def neighbors(self) -> tuple[Array, Array]:
+        """Indices and distances of each row's k nearest other rows, or of all if they are fewer."""
+        if self.index is None:
+            return nearest(self.rows, min(self.k, self.rows.shape[0] - 1), self.metric)
+        return self.index.neighbors()
+
+    def for_queries(self) -> NeighborQuery:
+        """The search without what only `neighbors` needs."""
+        index = self.index.for_queries() if isinstance(self.index, GrowingIndex) else self.index
+        return replace(self, index=index)
+
+    def neighbors_of_new(self, rows: Any, first: int) -> tuple[Array, Array] | None:
+        """Neighbours of rows[first:] among all rows, of which the search has those before them.
+
+        None unless there is an index to which rows can be added; see `GrowingIndex`.
+        """
+        if not isinstance(self.index, GrowingIndex):
+            return None
+        return self.index.neighbors_of_new(self._straight(rows), first)
+
+    @property
+    def n_bytes(self) -> float:
+        """The size of an index that can be kept; infinite for others."""
+        return self.index.n_bytes if isinstance(self.index, GrowingIndex) else np.inf
+
+    def _straight(self, rows: Any) -> Any:
+        return rows if self.straighten is None else self.straighten(rows)
 
 
-def _check_blocks(rows: RowBlocks, metric: Metric, k: int, method: str, exact: bool) -> None:
+def use_exact_search(rows: Any, metric: Metric, method: str, recall: float = RECALL) -> bool:
+    """Whether rows, in memory or in blocks, are searched exactly rather than approximately.
+
+    An approximate search in memory becomes exact all the same if there is no index; `build_index`.
+    """
+    if method == "exact" or recall >= 1:
+        return True
+    if isinstance(rows, RowBlocks):
+        return not metric.by_products or rows.shape[0] <= FEW_IN_BLOCKS
+    if method == "approximate":
+        return False
+    by_euclid = not is_sparse(rows) and (metric.name in FORMS or has_candidates(rows, metric))
+    fast_index = metric.by_products or metric.name == "callable" or by_euclid
+    up_to = EXACT_UP_TO if fast_index else BLOCKS_UP_TO
+    return rows.shape[0] <= up_to or tree_fits(rows, metric)
+
+
+def digest_of(rows: Any) -> str:
+    """The digest of rows in memory or in blocks."""
+    return rows.fingerprint() if isinstance(rows, RowBlocks) else fingerprint(rows)
+
+
+def _report_exact_search(rows: Any, metric: Metric, recall: float) -> None:
+    """Log that the search is exact because there is no index; warn if it will take long."""
+    n = rows.shape[0]
+    if n < MIN_ROWS:
+        return
+    message = (
+        f"No approximate search finds {recall:.4g} of the neighbours of these {n} objects in much "
+        "less time than the exact search, so the exact search is used. For a faster one, lower "
+        "recall or reduce the number of dimensions first, for instance with PCA."
+    )
+    seconds = np.inf  # of a function, or of a search by pivots, which begin with more objects
+    if metric.by_products or map_rows(rows, metric) is not None:
+        seconds = backend().exact_search_seconds(rows)
+    elif has_candidates(rows, metric):
+        seconds = n * n / 2 * rows.shape[1] * PER_ENTRY / current().threads
+    (checks.warn if seconds > LONG_SEARCH else logger.info)(message)
+
+
+def _check_blocks(rows: RowBlocks, metric: Metric, k: int, method: str, recall: float) -> None:
     """Claim the memory of a search of rows in blocks, and warn if it takes long."""
     n = rows.shape[0]
     memory.claim(
@@ -96,7 +203,7 @@ def _check_blocks(rows: RowBlocks, metric: Metric, k: int, method: str, exact: b
             "rows in memory. Use the metric 'euclidean' or 'cosine', or "
             f"{argument('method', 'exact')}."
         )
-    if exact and n > MANY:
+    if n > MANY_IN_BLOCKS and use_exact_search(rows, metric, method, recall):
         checks.warn(
             f"The exact neighbours of {n} objects are found by comparing all pairs, which takes "
             "long. Approximate ones are faster: fit(X, graph=graph) with graph = "

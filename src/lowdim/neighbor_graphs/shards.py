@@ -27,8 +27,8 @@ from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.exact import NO_NUMBER, Nearest, plain_metric, query, tree_fits
-from lowdim.neighbor_graphs.indexes import neighbor_query
+from lowdim.neighbor_graphs.exact import NO_NUMBER, Nearest, nearest, query, tree_fits
+from lowdim.neighbor_graphs.indexes import build_index
 from lowdim.runtime.scheduling import blocks
 from lowdim.runtime.scratch import Rows
 
@@ -82,21 +82,17 @@ def sharded_neighbors(
     true_indices, true_distances = query(source, asked, k, metric, test)
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
     depth = needed_depth(source, division, asked, true_indices, each)
-    nearest = Nearest(n, k, source.dtype)
+    found = Nearest(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
-    search = partial(
-        search_shard, k=k, metric=metric.name, recall=each, seed=seed, capacity=capacity
-    )
+    search = partial(search_shard, k=k, metric=metric, recall=each, seed=seed, capacity=capacity)
     for offer in source.exchange(route_rows, (division, depth), division.n_shards, shard, search):
-        nearest.offer(*offer)
-    short = np.flatnonzero(nearest.indices[:, -1] == NO_NUMBER)
+        found.offer(*offer)
+    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
     for part in blocks(len(short), source.block_rows):  # which have too few in their shards
         own = short[part]
-        nearest.indices[own], nearest.distances[own] = query(
-            source, source.take(own), k, metric, own
-        )
+        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
-    measured = float((nearest.distances[test] <= farthest).mean())
+    measured = float((found.distances[test] <= farthest).mean())
     logger.info(
         "Approximate neighbours from %d shards: %d of %d cells per row, recall %.3f on a sample of "
         "%d rows",
@@ -106,7 +102,7 @@ def sharded_neighbors(
         measured,
         len(test),
     )
-    return ShardedNeighbors(nearest.indices, nearest.distances, measured)
+    return ShardedNeighbors(found.indices, found.distances, measured)
 
 
 def largest_shard(source: RowBlocks, k: int) -> int:
@@ -195,7 +191,7 @@ class Shard:
 
 
 def search_shard(
-    shard: Shard, number: int, *, k: int, metric: str, recall: float, seed: int, capacity: int
+    shard: Shard, number: int, *, k: int, metric: Metric, recall: float, seed: int, capacity: int
 ) -> Iterator[tuple[Array, Array, Array]]:
     """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
     numbers = {member: shard.numbers(member) for member in (True, False)}
@@ -203,17 +199,13 @@ def search_shard(
     n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
     for piece in blocks(len(own), max(1, -(-len(own) // n_pieces))):
         points, mine = shard.read(True, piece), own[piece]
-        measure = plain_metric(metric)
-        searcher = neighbor_query(
-            points,
-            measure,
-            min(k, len(points)),
-            method="exact" if tree_fits(points, measure) else "approximate",
-            recall=recall,
-            seed=seed + number,
-        )
-        if len(points) > 1:
-            indices, distances = searcher.neighbors()
+        count, exact = min(k, len(points)), tree_fits(points, metric)
+        index = None if exact else build_index(points, metric, count, recall, seed + number)
+        if index is not None:
+            indices, distances = index.neighbors()
+            yield mine, mine[indices], distances
+        elif len(points) > 1:
+            indices, distances = nearest(points, min(k, len(points) - 1), metric)
             yield mine, mine[indices], distances
         for member, begin, end in (
             (True, 0, piece.start),
@@ -222,7 +214,12 @@ def search_shard(
         ):
             for part in blocks(end - begin, max(1, capacity // 2)):
                 asked = slice(begin + part.start, begin + part.stop)
-                indices, distances = searcher(shard.read(member, asked))
+                rows = shard.read(member, asked)
+                indices, distances = (
+                    query(points, rows, count, metric)
+                    if index is None
+                    else index.query(rows, count)
+                )
                 yield numbers[member][asked], mine[indices], distances
 
 

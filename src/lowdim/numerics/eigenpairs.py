@@ -23,6 +23,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.generic import column_norms, convert_like, join_columns, qr, to_numpy
+from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.backends.numpy_blocks import scale_entries
 from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
@@ -53,6 +54,8 @@ SOLVERS = ("auto", "dense", "arpack", "shift-invert", "lobpcg")
 DENSE_UP_TO = 300  # size up to which LAPACK is fastest
 FACTOR_BYTES = 10  # of an entry of a sparse factor: the number, and a share of the indices
 FACTOR_FLOPS = 4e10  # largest estimated number of operations of a sparse factorisation
+START_DENSE_UP_TO = 64  # size up to which `start_eigenpairs` diagonalises the matrix
+START_RESIDUAL = 1e-6  # relative residual of an eigenpair of a start
 LARGEST_RESIDUAL = 1e-6  # relative residual of an eigenpair above which a warning is issued
 LARGEST_RESIDUAL_FLOAT32 = 1e-3
 
@@ -151,6 +154,22 @@ def bottom_eigenpairs(
     with _eigenvectors(operator) as operator:
         pairs = _solve_bottom(A, operator, k, basis, solver, tol, max_iter, seed)
     return _sort_and_check(operator, pairs, np.argsort(pairs.values, kind="stable"), basis)
+
+
+def start_eigenpairs(A: Any, k: int) -> Eigenpairs:
+    """The k largest eigenvalues of a dense symmetric matrix and their eigenvectors, for a start.
+
+    To about six digits, and with the same bits on all processors: LAPACK is not used. `A` is an
+    array or an `Operator`.
+    """
+    operator = as_operator(A)
+    if operator.n <= START_DENSE_UP_TO:
+        full = np.asarray(to_numpy(operator.matmat(columns(operator, np.eye(operator.n)))))
+        values, vectors = symmetric_eigen((full + full.T) / 2)
+        pairs = Eigenpairs(values[::-1][:k], vectors[:, ::-1][:, :k])
+    else:
+        pairs = krylov(operator, k, START_RESIDUAL, None, None)
+    return Eigenpairs(pairs.values, fix_signs(pairs.vectors.astype(operator.dtype, copy=False)))
 
 
 def fix_signs(vectors: Array) -> Array:

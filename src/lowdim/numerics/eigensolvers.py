@@ -13,7 +13,9 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.backends.generic import (
     column_norms,
+    combine,
     convert_like,
+    inner,
     join_columns,
     norms,
     orthonormal_basis,
@@ -22,6 +24,7 @@ from lowdim.backends.generic import (
     to_numpy,
 )
 from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
+from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
 from lowdim.checks import Array, check_random_state, is_sparse
 from lowdim.numerics.operators import Operator, symmetric_lu
@@ -131,7 +134,7 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
     for _ in range(max_iter or 200):
         values, S = rayleigh(Q, AQ)
         turn = convert_like(S[:, :width], Q)
-        residuals = AQ @ turn - (Q @ turn) * convert_like(values[:width], Q)
+        residuals = combine(AQ, turn) - combine(Q, turn) * convert_like(values[:width], Q)
         size = max(float(np.abs(values).max()), 1e-300)
         lengths = column_norms(residuals)
         converged = lengths[:k].max() <= max(tol, floor) * size
@@ -140,11 +143,11 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
             break
         if Q.shape[1] + width > most:
             better = convert_like(S[:, : max(k + width, most // 2)], Q)
-            Q, AQ = Q @ better, AQ @ better
+            Q, AQ = combine(Q, better), combine(AQ, better)
         Q, AQ = join_columns(Q, fresh), join_columns(AQ, operator.matmat(fresh))
     else:
         values, S = rayleigh(Q, AQ)
-    return Eigenpairs(values[:k], to_numpy(Q @ convert_like(S[:, :k], Q)))
+    return Eigenpairs(values[:k], to_numpy(combine(Q, convert_like(S[:, :k], Q))))
 
 
 def lanczos(
@@ -192,7 +195,7 @@ def chebyshev(
     floor = 1e-6 if operator.dtype == np.float32 else 1e-13
     width = -(-(k + max(GUARD, k // 4)) // 8) * 8  # products take eight columns at once
     width = min(width, operator.n - (0 if basis is None else basis.shape[1]))
-    problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: np.linalg.qr(V)[0])
+    problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: qr(V)[0])
     start = random_start(operator, width, seed)
     pairs = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
     return None if pairs is None else Eigenpairs(*pairs)
@@ -342,8 +345,8 @@ def _project_out(basis: Array, V: Array) -> Array:
 
 def rayleigh(Q: Any, AQ: Any) -> tuple[Array, Array]:
     """Eigenvalues of Q'AQ, descending, and their eigenvectors, as NumPy arrays."""
-    inner = to_numpy(Q.T @ AQ)
-    values, S = np.linalg.eigh((inner + inner.T) / 2)
+    compressed = to_numpy(inner(Q, AQ))
+    values, S = symmetric_eigen((compressed + compressed.T) / 2)
     return values[::-1], S[:, ::-1]
 
 
@@ -359,7 +362,7 @@ def _new_directions(W: Any, lengths: Array, Q: Any) -> Any:
     used = lengths > 0
     W = select_columns(W, used) / convert_like(lengths[used], W)
     for _ in range(2):  # orthogonalising twice is enough
-        W = orthonormal_basis(W - Q @ (Q.T @ W), 100 * float(np.finfo(lengths.dtype).eps))
+        W = orthonormal_basis(W - combine(Q, inner(Q, W)), 100 * float(np.finfo(lengths.dtype).eps))
     return W
 
 

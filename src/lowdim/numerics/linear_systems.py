@@ -1,35 +1,12 @@
-"""Dense positive definite systems by a blocked Cholesky factorisation, in place."""
+"""Dense positive definite systems, and quadratic problems without negative coordinates."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from lowdim.backends.native.dense import PANEL, cholesky_in_place, solve_triangle
 from lowdim.checks import Array
-from lowdim.runtime.scheduling import blocks, run
-
-PANEL = 256  # columns of a panel of the factorisation
-BLOCK_ROWS = 512  # rows of a panel that a thread computes at once
-
-
-def cholesky_in_place(A: Array) -> None:
-    """Overwrite the lower triangle of a positive definite A with its Cholesky factor.
-
-    A left-looking algorithm by panels of columns. The rows below a diagonal block are independent,
-    so they are computed on several threads, without a second n x n matrix.
-    """
-    for K in blocks(len(A), PANEL):
-        known = A[K, : K.start]
-        diagonal = np.linalg.cholesky(A[K, K] - known @ known.T)
-        A[K, K] = diagonal
-        inverse = np.linalg.inv(diagonal).T
-
-        def eliminate(
-            rows: slice, K: slice = K, known: Array = known, inverse: Array = inverse
-        ) -> None:
-            rows = slice(rows.start + K.stop, rows.stop + K.stop)
-            A[rows, K] = (A[rows, K] - A[rows, : K.start] @ known.T) @ inverse
-
-        run(eliminate, blocks(len(A) - K.stop, BLOCK_ROWS))
+from lowdim.runtime.scheduling import blocks
 
 
 def solve_positive(A: Array, B: Array) -> Array:
@@ -52,3 +29,33 @@ def solve_positive(A: Array, B: Array) -> Array:
         X[K] -= A[K.stop :, K].T @ X[K.stop :]
         X[K] = solve_triangular(A[K, K], X[K], lower=True, trans="T", check_finite=False)
     return X
+
+
+def nonnegative_minimum(A: Array, t: Array) -> Array:
+    """The w >= 0 that minimises w'Aw - 2 w't, for a small positive definite A.
+
+    Lawson and Hanson's (1974) method of active sets, on the normal equations.
+    """
+    n = len(t)
+    w, free = np.zeros(n), np.zeros(n, dtype=bool)
+    for _ in range(10 * n):
+        gain = np.where(free, -np.inf, t - (A * w).sum(axis=1))
+        if not gain.max() > 1e-12 * np.abs(t).max():
+            break
+        free[gain.argmax()] = True
+        while True:
+            inside = np.flatnonzero(free)
+            L = np.ascontiguousarray(A[np.ix_(inside, inside)])
+            cholesky_in_place(L)
+            half = solve_triangle(L, t[inside][:, None])
+            goal = np.zeros(n)
+            goal[inside] = solve_triangle(L, half, transposed=True)[:, 0]
+            leaving = free & (goal <= 0)
+            if not leaving.any():
+                break
+            share = (w[leaving] / (w[leaving] - goal[leaving])).min()
+            w += share * (goal - w)
+            free &= w > 1e-15 * np.abs(w).max()
+            w[~free] = 0
+        w = goal
+    return w

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.dense import product, singular_vectors
 from lowdim.checks import Array
 from lowdim.summaries import html_facts, short_repr
 
@@ -125,17 +126,17 @@ def procrustes(
         )
     w = _weights(weights, len(Y))
     (A, a, size_a), (B, b, size_b) = _standardize(target, w), _standardize(Y, w)
-    left, singular, right = np.linalg.svd((B * w[:, None]).T @ A)
+    left, singular, right = singular_vectors(product((B * w[:, None]).T, A.T))
     signs = np.ones(len(singular))
     if not reflection and np.linalg.det(left @ right) < 0:
         signs[-1] = -1
-    rotation = (left * signs) @ right
+    rotation = product(left * signs, right.T)
     agreement = float(np.clip((signs * singular).sum(), 0.0, 1.0))
     scale = 1.0
     if scaling and size_b > 0:
         scale = agreement * (size_a / size_b)
-    shift = a - scale * (b @ rotation)
-    moved = (scale * size_b) * (B @ rotation)
+    shift = a - scale * product(b[None, :], rotation.T)[0]
+    moved = (scale * size_b) * product(B, rotation.T)
     aligned = moved + a
     gap = _norm(size_a * A - moved, w)
     with np.errstate(over="ignore"):  # possible for a large Y, a small target and scaling=False
@@ -160,15 +161,16 @@ def align_to_old(old: Array, Y: Array) -> Array:
     if not both.any():
         return Y
     motion = procrustes(old[both], Y[: len(old)][both], scaling=False)
-    moved = Y.astype(np.float64) @ motion.rotation + motion.shift
+    moved = product(Y.astype(np.float64), motion.rotation.T) + motion.shift
     return np.asarray(moved, dtype=Y.dtype)
 
 
 def rotation_to(old: Array, Y: Array) -> Array:
     """The rotation or reflection about 0 of points that fits them best to those of an old map."""
     both = np.isfinite(old).all(axis=1) & np.isfinite(Y).all(axis=1)
-    left, _, right = np.linalg.svd(Y[both].astype(np.float64).T @ old[both].astype(np.float64))
-    return np.asarray(left @ right, dtype=Y.dtype)
+    inner = product(Y[both].astype(np.float64).T, old[both].astype(np.float64).T)
+    left, _, right = singular_vectors(inner)
+    return np.asarray(product(left, right.T), dtype=Y.dtype)
 
 
 def axis_signs(old: Array, Y: Array) -> Array:
@@ -199,7 +201,7 @@ def _standardize(X: Array, w: Array) -> tuple[Array, Array, float]:
     A scale below the rounding error of the coordinates counts as 0.
     """
     X = X.astype(np.float64) if X.dtype != np.float64 else X
-    center = w @ X
+    center = (w[:, None] * X).sum(axis=0)
     centered = X - center
     size = _norm(centered, w)
     if size <= 4 * np.finfo(np.float64).eps * float(np.abs(X).max(initial=0.0)):
@@ -212,4 +214,4 @@ def _norm(X: Array, w: Array) -> float:
     largest = float(np.abs(X).max(initial=0.0))
     if largest == 0:
         return 0.0
-    return largest * float(np.sqrt(w @ ((X / largest) ** 2).sum(axis=1)))
+    return largest * float(np.sqrt((w * ((X / largest) ** 2).sum(axis=1)).sum()))

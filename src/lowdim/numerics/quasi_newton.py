@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
 from lowdim.numerics.line_search import Trial, wolfe_step
 from lowdim.numerics.objective import Objective
@@ -130,12 +131,12 @@ def _step(
     None if the value cannot be lowered.
     """
     direction = memory.direction(gradient)
-    slope = float(direction @ gradient)
+    slope = dot(direction, gradient)
 
     def evaluate_along(step: float) -> Trial:
         z = x + step * direction
         there, slopes = at(z)
-        return Trial(step, there, float(slopes @ direction), z, slopes)
+        return Trial(step, there, dot(slopes, direction), z, slopes)
 
     if slope < 0:  # false for NaN
         first = 1.0 if memory.count else 1 / math.sqrt(-slope)

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.messages import argument
+from lowdim.runtime.elementary import normal_numbers
 
 
 def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
@@ -38,7 +39,7 @@ def separate_points(Y: Array) -> Array:
     The stress has no gradient there.
     """
     size = float(np.abs(Y).max(initial=0.0))
-    nudge = 1e-4 * (size or 1.0) * np.random.RandomState(0).standard_normal(Y.shape)
+    nudge = 1e-4 * (size or 1.0) * normal_numbers(np.random.RandomState(0), Y.shape)
     flat = np.ptp(Y, axis=0) <= 1e-9 * size
     Y[:, flat] += nudge[:, flat]
     _, kind, count = np.unique(

@@ -8,16 +8,18 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.numerics.eigenpairs import fix_signs, top_eigenpairs
+from lowdim.numerics.eigenpairs import fix_signs, start_eigenpairs, top_eigenpairs
 from lowdim.numerics.eigensolvers import extreme_eigh
 from lowdim.numerics.operators import Operator
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 
 MEAN_ROWS, SUM_ROWS = 512, 4096  # rows of a block, by computation
+LARGEST_SQUARE = 2000  # rows of a matrix of covariances or products that is stored
 SOLVERS = ("auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized")
 
 
@@ -150,7 +152,7 @@ def choose(n: int, d: int, k: int, sparse: bool = False) -> str:
         return "arpack"
     if max(n, d) <= 500:
         return "full"
-    if min(n, d) <= 2000:
+    if min(n, d) <= LARGEST_SQUARE:
         return "covariance_eigh" if d <= n else "gram_eigh"
     return "randomized" if k < 0.8 * min(n, d) else "full"
 
@@ -160,7 +162,8 @@ def scores(X: Any, mean: Array, components: Array) -> Array:
     if isinstance(X, RowBlocks):
         return np.concatenate(list(X.map(_scores_of_block, mean, components)))
     if is_sparse(X):
-        return np.asarray(X @ components.T - mean.astype(X.dtype) @ components.T)
+        center = product(mean.astype(X.dtype)[None, :], components)
+        return np.asarray(backend().spmm(X, components.T) - center)
     return backend().project(X, mean, components)
 
 
@@ -212,7 +215,14 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
 
 
 def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
-    """Mean, eigenvalues, axes and the sum of squares from one pass over X.
+    """Mean, eigenvalues, axes and the sum of squares."""
+    mean, total = _covariances(X)
+    values, vectors = extreme_eigh(total, k, top=True)
+    return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
+
+
+def _covariances(X: Any) -> tuple[Array, Array]:
+    """The mean, and n times the covariances of the columns, from one pass over X.
 
     Products are computed about the mean of the first rows, and corrected at the end. That mean is
     so close to the mean of all rows that the correction loses no digits.
@@ -230,9 +240,7 @@ def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
         total, sums = backend().scatter(X, near)
     total -= np.outer(sums, sums) / n
     _require_finite(float(total.sum()), X)
-    values, vectors = extreme_eigh(total, k, top=True)
-    mean = near + sums / n
-    return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
+    return near + sums / n, total
 
 
 def _scatter_of_block(rows: Array, first: int, center: Array) -> tuple[Array, Array]:
@@ -279,9 +287,49 @@ def _by_lanczos(X: Any, mean: Array, k: int, tol: float, seed: Any) -> tuple[Arr
     return pairs.values.astype(np.float64), pairs.vectors.T
 
 
-def principal_scores(rows: Any, k: int, random: np.random.RandomState) -> Array:
-    """Scores on the k leading principal axes, with fixed signs; 0 if there are fewer axes."""
-    rank = min(k, min(rows.shape))
-    axes = principal_axes(rows, rank, seed=random)
-    Y = fix_signs(scores(rows, axes.mean, axes.components))
-    return np.hstack([Y, np.zeros((rows.shape[0], k - rank), Y.dtype)])
+def principal_scores(rows: Any, k: int) -> Array:
+    """Scores on the k leading principal axes, as a start; 0 if there are fewer axes."""
+    n, d = rows.shape
+    rank = min(k, n, d)
+    Y = fix_signs(scores(rows, *start_axes(rows, rank)))
+    return np.hstack([Y, np.zeros((n, k - rank), Y.dtype)])
+
+
+def start_axes(X: Any, k: int) -> tuple[Array, Array]:
+    """The mean of the rows and k leading principal axes (rows), for a start.
+
+    To about six digits. Unlike those of `principal_axes`, all sums are in a fixed order, so that
+    the bits do not depend on the processor.
+    """
+    n, d = X.shape
+    dense = not is_sparse(X)
+    if isinstance(X, RowBlocks) or (dense and d <= min(n, LARGEST_SQUARE)):
+        mean, covariances = _covariances(X)
+        axes = start_eigenpairs(covariances, k).vectors.T
+    elif dense and n <= LARGEST_SQUARE:
+        mean = _mean(X)
+        centered = X - mean.astype(X.dtype)
+        G = product(centered, centered, precise=True)
+        _require_finite(float(np.trace(G)), X)
+        values, vectors = start_eigenpairs(G, k)
+        lengths = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        axes = product((vectors / lengths).T.astype(X.dtype), centered.T)
+    else:
+        mean = _mean(X)
+        axes = start_eigenpairs(_covariance_operator(X, mean), k).vectors.T
+    return mean, np.ascontiguousarray(axes, dtype=X.dtype)
+
+
+def _covariance_operator(X: Any, mean: Array) -> Operator:
+    """n times the covariances of the columns of X, by products with X and its transpose."""
+    center, d = mean.astype(X.dtype)[None, :], X.shape[1]
+    transposed = X.T.tocsr() if is_sparse(X) else X.T
+
+    def times_columns(A: Any, V: Array) -> Array:
+        return backend().spmm(A, V) if is_sparse(A) else product(A, V.T)
+
+    def matmat(V: Array) -> Array:
+        inner = times_columns(X, V) - product(center, V.T)
+        return np.asarray(times_columns(transposed, inner) - center.T * inner.sum(axis=0))
+
+    return Operator(d, X.dtype, matmat)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, float_dtype, mapped_file
+from lowdim.checks import Array, as_frame, float_dtype, mapped_file
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
 from lowdim.objects.dask_rows import DaskRows, is_dask
@@ -34,6 +34,7 @@ def open_source(X: Any) -> Any:
     Data in files that are small for the memory of the computation are read, and a small memory map
     is returned as it is. Whatever is not a source of rows is returned as it is.
     """
+    X = as_frame(X)
     mapped_file(X)
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:

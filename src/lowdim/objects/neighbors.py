@@ -10,9 +10,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.indexes import SEED
-from lowdim.neighbor_graphs.precomputed import check_k
-from lowdim.neighbor_graphs.search import METHODS
+from lowdim.neighbor_graphs.lists import check_k
+from lowdim.neighbor_graphs.search import METHODS, SEED
 from lowdim.objects.block_sources import open_source
 from lowdim.objects.objects import is_precomputed, objects_of
 from lowdim.runtime.scheduling import uses_threads

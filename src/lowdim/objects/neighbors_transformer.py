@@ -118,6 +118,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         checks.choice(self.method, "method", METHODS)
         checks.choice(self.algorithm, "algorithm", ALGORITHMS)
         checks.integer(self.n_neighbors, "n_neighbors", 1)
+        X = checks.as_frame(X)
         rows = checks.vectors(X, sparse=True)
         validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True)
         self.X_fit_, self.n_samples_fit_ = rows, rows.shape[0]
@@ -136,6 +137,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         CSR matrix of shape (n, n_samples_fit)
         """
         check_is_fitted(self)
+        X = checks.as_frame(X)
         rows = checks.vectors(X, sparse=True)
         validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True, reset=False)
         if not hasattr(self, "_cached_objects"):  # after unpickling

@@ -5,7 +5,7 @@ There is one type for each kind of input; see `objects` for the training objects
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, cross_distances
 from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.exact import distances_to, within_reach
-from lowdim.neighbor_graphs.lists import merge_lists, nearest_within, pad_lists
-from lowdim.neighbor_graphs.precomputed import check_stored_dissimilarities, sparse_rows
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.neighbor_graphs.lists import (
+    check_stored_dissimilarities,
+    merge_lists,
+    nearest_within,
+    pad_lists,
+    sparse_rows,
+)
+from lowdim.objects.block_sources import read_whole
+from lowdim.objects.objects import BlockedObjects, MeasuredObjects, Objects
 from lowdim.runtime import memory
-
-if TYPE_CHECKING:
-    from lowdim.objects.blocked_objects import BlockedObjects
 
 
 class NewObjects(Protocol):
@@ -190,12 +193,44 @@ class NewSparseDissimilarities:
         return self.matrix
 
 
+class BlocksAsNew:
+    """Training objects that are read in blocks, as new objects: to place them by landmarks."""
+
+    def __init__(self, objects: BlockedObjects, known: MeasuredObjects | None = None) -> None:
+        self.objects, self.known, self.n = objects, known, objects.n
+
+    def among(self, known: Array) -> BlocksAsNew:
+        return BlocksAsNew(self.objects, self.objects.subset(known))
+
+    def subset(self, rows: slice) -> NewObjects:
+        vectors = self.objects.rows.read(rows)
+        known = self.objects if self.known is None else self.known
+        return MeasuredNewObjects(vectors, known, np.arange(rows.start, rows.stop))
+
+    def distances(self) -> Array:
+        return self._all.distances()
+
+    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
+        return self._all.nearest(k, method)
+
+    def within(self, radius: float) -> tuple[Array, Array]:
+        return self._all.within(radius)
+
+    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
+        return self._all.within_reach(reach)
+
+    def vectors(self) -> Array:
+        return read_whole(self.objects.rows, "This method")
+
+    @property
+    def _all(self) -> NewObjects:
+        return self.subset(slice(0, self.n))
+
+
 def as_new(objects: Objects) -> NewObjects:
     """Training objects as new objects, to place them again."""
     if isinstance(objects, MeasuredObjects):
         return MeasuredNewObjects(objects.rows, objects)
-    from lowdim.objects.blocked_objects import BlockedObjects, BlocksAsNew
-
     if isinstance(objects, BlockedObjects):
         return BlocksAsNew(objects)
     return NewDissimilarities(objects.all_pairs())

@@ -1,9 +1,10 @@
 """The argument of `fit`, checked once, with the queries that methods need.
 
-There is one type for each kind of input: rows under a metric (`MeasuredObjects`), a dense matrix of
-dissimilarities (`Dissimilarities`), a sparse matrix of some of them (`SparseDissimilarities`) and a
-neighbour graph (`GivenGraph`). Methods call the same functions for all of them. A kind that cannot
-answer a query raises an error that says why and what to do.
+There is one type for each kind of input: rows under a metric, in memory (`MeasuredObjects`) or read
+in blocks (`BlockedObjects`), a dense matrix of dissimilarities (`Dissimilarities`), a sparse matrix
+of some of them (`SparseDissimilarities`) and a neighbour graph (`GivenGraph`). Methods call the
+same functions for all of them. A kind that cannot answer a query raises an error that says why and
+what to do.
 
 The argument of `transform` is in `new_objects`.
 """
@@ -19,24 +20,33 @@ from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities, distance_matrix, distances_from
-from lowdim.distances.metrics import NAN_AWARE, Metric, resolve_metric
-from lowdim.distances.row_blocks import RowBlocks
-from lowdim.distances.units import exponent_of, scale_by_power
-from lowdim.messages import argument
-from lowdim.neighbor_graphs.exact import nearest_outside
-from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
-from lowdim.neighbor_graphs.indexes import NeighborQuery, neighbor_query
-from lowdim.neighbor_graphs.precomputed import (
-    check_k,
-    check_k_or_radius,
-    check_stored_dissimilarities,
-    precomputed_graph,
+from lowdim.distances.metrics import (
+    NAN_AWARE,
+    Metric,
+    canonical_metric,
+    plain_metric,
+    resolve_metric,
 )
-from lowdim.neighbor_graphs.search import graph_in_memory, graph_within
+from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.units import SAFE_EXPONENTS, exponent_of, scale_by_power
+from lowdim.messages import argument
+from lowdim.neighbor_graphs.exact import distances_to, nearest_outside
+from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
+from lowdim.neighbor_graphs.lists import check_stored_dissimilarities, precomputed_graph
+from lowdim.neighbor_graphs.search import (
+    NeighborQuery,
+    digest_of,
+    neighbor_graph,
+    neighbor_query,
+)
+from lowdim.objects.block_sources import read_whole
 from lowdim.objects.identical import all_identical
 from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs
+from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
 
+FORBIDDEN = (*NAN_AWARE, "geodesic", "seuclidean", "mahalanobis", "dot", "poincare")
+"""Metrics that need all rows at once, accept missing values, or check their rows first."""
 LARGEST_KEPT_MATRIX = 1024**3  # bytes; a larger matrix of distances is computed in parts
 LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
 
@@ -135,8 +145,8 @@ class Objects:
         raise NotImplementedError
 
 
-class MeasuredObjects(Objects):
-    """Rows under a metric: vectors, tables with missing values, or arbitrary objects."""
+class RowObjects(Objects):
+    """Rows under a metric: in memory (`MeasuredObjects`) or in blocks (`BlockedObjects`)."""
 
     complete = measured = True
 
@@ -146,13 +156,35 @@ class MeasuredObjects(Objects):
         self.metric_name, self.euclidean = metric.name, metric.euclidean
         self.exponent = metric.distance_exponent
         self.has_table = rows.ndim == 2
-        self._searches: dict[tuple[int, str], NeighborQuery] = {}
+        self._searches: dict[tuple[int | None, str], NeighborQuery] = {}
+
+    def fingerprint(self) -> str:
+        return digest_of(self.rows)
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
+    ) -> NeighborGraph:
+        graph, search = neighbor_graph(self.rows, self.metric, k, radius, method, **options)
+        largest = LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0)
+        if search is not None and search.n_bytes <= largest:
+            self._searches[k, method] = search
+        return graph
+
+    def nearest_outside(self) -> NearestOutside:
+        return nearest_outside(self.rows, self.metric)
+
+    def search(self, k: int, method: str = "exact") -> NeighborQuery:
+        """The search for the k nearest of the objects, kept for the next call."""
+        if (k, method) not in self._searches:
+            self._searches[k, method] = neighbor_query(self.rows, self.metric, k, method=method)
+        return self._searches[k, method]
+
+
+class MeasuredObjects(RowObjects):
+    """Rows in memory: vectors, tables with missing values, or arbitrary objects."""
 
     def subset(self, rows: Array) -> MeasuredObjects:
         return MeasuredObjects(self.rows[rows], self.metric)
-
-    def fingerprint(self) -> str:
-        return fingerprint(self.rows)
 
     def vectors(self, purpose: str) -> Any:
         return self.rows if self.has_table else super().vectors(purpose)
@@ -187,43 +219,79 @@ class MeasuredObjects(Objects):
             return self.all_pairs()
         return distances_from(self.rows, self.metric)
 
-    def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
-    ) -> NeighborGraph:
-        check_k_or_radius(k, radius)
-        if radius is not None:
-            return graph_within(self.rows, self.metric, radius)
-        k = check_k(k, self.n)
-        graph, search = graph_in_memory(self.rows, self.metric, k, method, **options)
-        if search.n_bytes <= LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0):
-            self._searches[k, method] = search
-        return graph
 
-    def nearest_outside(self) -> NearestOutside:
-        return nearest_outside(self.rows, self.metric)
+class BlockedObjects(RowObjects):
+    """Rows that are read in blocks, under a metric without parameters."""
 
-    def search(self, k: int, method: str = "exact") -> NeighborQuery:
-        """The search for the k nearest of the objects, kept for the next call."""
-        if (k, method) not in self._searches:
-            self._searches[k, method] = neighbor_query(self.rows, self.metric, k, method=method)
-        return self._searches[k, method]
+    in_memory = False
+    rows: RowBlocks
+
+    def subset(self, rows: Array) -> MeasuredObjects:
+        return MeasuredObjects(self._take(rows), self.metric)
+
+    def vectors(self, purpose: str) -> Array:
+        return read_whole(self.rows, purpose)
+
+    @property
+    def has_vectors(self) -> bool:
+        return True
+
+    def rows_for(self, purpose: str) -> RowBlocks:
+        return self.rows
+
+    def all_pairs(self) -> Array:
+        rows = read_whole(self.rows, "A method that needs the distances of all pairs")
+        return distance_matrix(rows, self.metric)
+
+    def between(self, rows: Array, purpose: str = "X") -> Array:
+        return distance_matrix(self._take(rows), self.metric)
+
+    def row(self, i: int) -> Array:
+        asked = self.rows.read(slice(i, i + 1))
+        return np.asarray(distances_to(self.rows, asked, self.metric)[0])
+
+    def _take(self, rows: Array) -> Array:
+        """Some rows, in any order."""
+        rows = np.asarray(rows)
+        memory.claim(
+            len(rows) * self.rows.row_bytes,
+            f"{len(rows)} rows of X",
+            "Take fewer landmarks, or a sample of the objects.",
+        )
+        numbers, place = np.unique(rows, return_inverse=True)
+        return self.rows.take(numbers)[place]
+
+    @property
+    def _description(self) -> str:
+        return f"data in {self.rows.description}"
 
 
-class Dissimilarities(Objects):
-    """A dense matrix of dissimilarities; NaN, where allowed, marks an unknown pair."""
+class GivenDissimilarities(Objects):
+    """A matrix of dissimilarities, dense or sparse."""
 
     metric_name = "precomputed"
-    complete = True
 
-    def __init__(self, matrix: Array, exponent: int = 0) -> None:
-        self.matrix, self.n, self.dtype = matrix, len(matrix), matrix.dtype
+    def __init__(self, matrix: Any, exponent: int = 0) -> None:
+        self.matrix, self.n, self.dtype = matrix, matrix.shape[0], matrix.dtype
         self.exponent = exponent
-
-    def subset(self, rows: Array) -> Dissimilarities:
-        return Dissimilarities(self.between(rows), self.exponent)
 
     def fingerprint(self) -> str:
         return fingerprint(self.matrix)
+
+    def neighbor_graph(
+        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
+    ) -> NeighborGraph:
+        return precomputed_graph(self.matrix, k, radius)
+
+
+class Dissimilarities(GivenDissimilarities):
+    """A dense matrix of dissimilarities; NaN, where allowed, marks an unknown pair."""
+
+    complete = True
+    matrix: Array
+
+    def subset(self, rows: Array) -> Dissimilarities:
+        return Dissimilarities(self.between(rows), self.exponent)
 
     def identical(self) -> bool:
         return not any(self.matrix[part].any() for part in blocks(self.n))
@@ -240,38 +308,20 @@ class Dissimilarities(Objects):
     def pairs(self) -> Pairs:
         return dense_pairs(self.matrix)
 
-    def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
-    ) -> NeighborGraph:
-        return precomputed_graph(self.matrix, k, radius)
-
     def nearest_outside(self) -> NearestOutside:
         return nearest_outside(self.matrix, Metric("precomputed", lambda A, B: A, lambda X: X))
 
 
-class SparseDissimilarities(Objects):
+class SparseDissimilarities(GivenDissimilarities):
     """A sparse matrix of the dissimilarities of some pairs; stored zeros are entries."""
 
-    metric_name = "precomputed"
     _description = "a sparse graph of dissimilarities"
-
-    def __init__(self, matrix: Any, exponent: int = 0) -> None:
-        self.matrix, self.n, self.dtype = matrix, matrix.shape[0], matrix.dtype
-        self.exponent = exponent
 
     def subset(self, rows: Array) -> SparseDissimilarities:
         return SparseDissimilarities(self.matrix[rows][:, rows], self.exponent)
 
-    def fingerprint(self) -> str:
-        return fingerprint(self.matrix)
-
     def pairs(self) -> Pairs:
         return sparse_pairs(self.matrix)
-
-    def neighbor_graph(
-        self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
-    ) -> NeighborGraph:
-        return precomputed_graph(self.matrix, k, radius)
 
 
 class GivenGraph(Objects):
@@ -327,8 +377,6 @@ def objects_of(
                 f"X is a NeighborGraph: set {argument('metric', 'precomputed')} to embed it."
             )
         if isinstance(X, RowBlocks):
-            from lowdim.objects.blocked_objects import blocked_objects
-
             return blocked_objects(X, metric, metric_params)
         distance, rows = resolve_metric(metric, metric_params, X)
         return MeasuredObjects(rows, distance)
@@ -349,3 +397,38 @@ def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
     D = objects.all_pairs()
     largest = float(D.max()) or 1.0
     return np.divide(D, D.dtype.type(largest), out=D if objects.measured else None), largest
+
+
+def blocked_objects(
+    blocks: RowBlocks, metric: Any = "euclidean", params: dict[str, Any] | None = None
+) -> BlockedObjects:
+    """Rows in blocks as objects; reads all of them once, to check them.
+
+    Raises
+    ------
+    ValueError
+        If the metric needs all rows at once, or the numbers are not finite or extreme.
+    """
+    name = _plain_name(metric, dict(params or {}))
+    if name is None:
+        kind = repr(metric) if isinstance(metric, str) else "a function or a learned metric"
+        raise ValueError(
+            f"X: {blocks.description} is read in blocks, for which the metric must be a name "
+            f"without parameters, such as 'euclidean' or 'cosine'; got {kind}. Choose such a "
+            "metric, or allow more memory (lowdim.compute, LOWDIM_MEMORY, --memory)."
+        )
+    largest = blocks.scan().largest
+    if abs(int(np.frexp(largest)[1])) > SAFE_EXPONENTS[blocks.dtype.itemsize]:
+        raise ValueError(
+            f"X: the largest magnitude in {blocks.description} is {largest:g}, whose powers are "
+            f"out of the range of {blocks.dtype}. Rescale X."
+        )
+    return BlockedObjects(blocks, plain_metric(name))
+
+
+def _plain_name(metric: Any, params: dict[str, Any]) -> str | None:
+    """The canonical name of a metric that needs a pair of rows alone; None for others."""
+    if not isinstance(metric, str) or metric in FORBIDDEN:
+        return None
+    name, params = canonical_metric(metric, params)
+    return None if params or name in FORBIDDEN else name

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.dense import dot
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_defined, check_diagonal, check_dissimilarities
 from lowdim.distances.metrics import Metric
 from lowdim.messages import argument
+from lowdim.runtime.elementary import power
 from lowdim.runtime.scheduling import blocks, run
 
 PAIRS_AT_ONCE = 2**20  # NumPy makes 64-bit copies of index arrays
@@ -76,9 +78,9 @@ class Pairs:
         """The weighted sum of squares of `values`, one for each pair."""
         exact = values.astype(np.float64, copy=False)
         if self.weights is None:
-            return float(np.dot(exact, exact))
+            return dot(exact, exact)
         weights = self.weights.astype(np.float64, copy=False)
-        return float(np.einsum("i,i,i->", exact, exact, weights))
+        return dot(exact * exact, weights)
 
     def matrix(self, values: Array, *, fill: float = np.nan) -> Array:
         """`values`, one for each pair, as a symmetric n x n matrix with zero diagonal."""
@@ -232,7 +234,7 @@ def power_of(weights: Any) -> float:
 def power_weights(values: Array, alpha: float, smallest: float) -> Array:
     """values^-alpha, with values below `smallest` replaced by it."""
     bounded = np.maximum(values, values.dtype.type(smallest))
-    return np.asarray(np.power(bounded, values.dtype.type(-alpha), out=bounded))
+    return np.asarray(power(bounded, -alpha))
 
 
 def require_connected(pairs: Pairs) -> None:

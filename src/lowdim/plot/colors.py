@@ -87,6 +87,12 @@ class Kinds(NamedTuple):
         )
 
 
+def days(dates: Array) -> Array:
+    """Dates as days since 1970-01-01, NaN where one is missing."""
+    moments = dates.astype("datetime64[ms]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
+
+
 def scale_kind(known: Array) -> str:
     """The scale on which values differ: "linear", for skewed ones "log" or "ranks"."""
     low, high = float(known.min()), float(known.max())

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, TEXT, require_matplotlib
-from lowdim.plot.colors import COLORS, MISSING_KIND, OTHER, kinds_of, scale_kind
+from lowdim.plot.colors import COLORS, MISSING_KIND, OTHER, days, kinds_of, scale_kind
 
 LEGEND: dict[str, Any] = {
     "frameon": False,
@@ -72,6 +72,12 @@ class Paint(NamedTuple):
         if self.scale == "ranks":
             bar.set_ticks(self.norm.inverse(np.linspace(0, 1, 5)))
             bar.ax.minorticks_off()
+        if self.scale == "dates":
+            import matplotlib.dates
+
+            dates: Any = matplotlib.dates
+            bar.locator = dates.AutoDateLocator(maxticks=6)
+            bar.formatter = dates.AutoDateFormatter(bar.locator)
         said = [*filter(None, [self.title, SCALES[self.scale]])]
         if said:
             bar.set_label(", ".join(said), fontsize=TEXT, color=INK)
@@ -96,6 +102,8 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
     kinds = kinds_of(values)
     if kinds is not None:
         shades = to_rgba_array([*COLORS, OTHER])[kinds.places]
@@ -103,16 +111,16 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
             shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey, title=title
         )
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels must be numbers or strings, got {values.dtype}.")
+        raise TypeError(f"labels must be numbers, strings or dates, got {values.dtype}.")
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
-    scale = scale_kind(known) if len(known) else "linear"
+    scale = "dates" if dates else scale_kind(known) if len(known) else "linear"
     norm = _norm(known, scale)
     unit = np.where(np.isfinite(numbers), np.ma.filled(norm(numbers), np.nan), np.nan)
     return Paint(viridis(unit), norm=norm, scale=scale, title=title)
 
 
-SCALES = {"linear": "", "log": "logarithmic scale", "ranks": "scale of ranks"}
+SCALES = {"linear": "", "dates": "", "log": "logarithmic scale", "ranks": "scale of ranks"}
 _EDGES = 257  # quantiles of a scale of ranks
 
 
@@ -121,7 +129,7 @@ def _norm(known: Array, scale: str) -> Any:
     from matplotlib.colors import FuncNorm, LogNorm, Normalize
 
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    if scale == "linear":
+    if scale in ("linear", "dates"):
         return Normalize(low, high)
     if scale == "log":
         return LogNorm(low, high)

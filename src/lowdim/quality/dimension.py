@@ -16,7 +16,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.precomputed import check_k
+from lowdim.neighbor_graphs.lists import check_k
 from lowdim.quality.rows import Rows, blocks_of, choose_rows, data_rows
 from lowdim.quality.stress import choose_objects, pairwise_distances
 from lowdim.runtime.scheduling import uses_threads

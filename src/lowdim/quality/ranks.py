@@ -22,7 +22,7 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.neighbor_graphs.precomputed import check_k
+from lowdim.neighbor_graphs.lists import check_k
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
 from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, choose_rows, data_rows, map_rows
 from lowdim.quality.stress import rank_correlation

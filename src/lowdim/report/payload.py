@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.colors import COLORS, OTHER, kinds_of
+from lowdim.plot.colors import COLORS, OTHER, days, kinds_of
 from lowdim.plot.compare import align_maps
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
@@ -103,6 +103,8 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
     kinds = kinds_of(values)
     if kinds is not None:
         return {
@@ -114,14 +116,17 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
             "codes": _base64(kinds.codes.astype("<u4" if len(kinds.names) > 65536 else "<u2")),
         }
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels {name!r} must be numbers or strings, got {values.dtype}.")
+        raise TypeError(f"labels {name!r} must be numbers, strings or dates, got {values.dtype}.")
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     q = np.full(n, NOWHERE, dtype="<u2")
     finite = np.isfinite(numbers)
     q[finite] = np.rint((numbers[finite] - low) / ((high - low) or 1.0) * (NOWHERE - 1))
-    return {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
+    scale = {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
+    if dates:
+        scale["dates"] = "days" if (known == np.rint(known)).all() else "moments"
+    return scale
 
 
 def _sheet(images: Any, n: int) -> dict[str, Any] | None:

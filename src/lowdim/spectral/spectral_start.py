@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.backends import backend
+from lowdim.backends import backend, subspace
+from lowdim.backends.native.algebra import gram, times
+from lowdim.backends.native.dense import orthonormal, sparse_inverse
+from lowdim.backends.numpy_blocks import scale_entries
 from lowdim.checks import Array
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.neighbor_graphs.graph import components
-from lowdim.numerics.eigenpairs import bottom_eigenpairs, fix_signs
+from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.svd import principal_scores
-from lowdim.spectral.laplacian import degrees, laplacian
+from lowdim.runtime.elementary import cosine_of_turns
+from lowdim.spectral.laplacian import degrees
 
-EXACT_UP_TO = 2000  # vertices up to which eigenvectors are computed to high accuracy
-FACTOR_FLOPS = 4e9  # the same for larger graphs whose factorisation takes fewer operations
+FACTOR_FLOPS = 1e9  # operations of a factorisation up to which eigenvectors are more accurate
+SHIFT = 1e-8  # of the spectrum [0, 2], so that the Laplacian has an inverse
 MIN_COMPONENT = 50  # vertices; smaller components are placed at random
 FAILURES = (ArithmeticError, np.linalg.LinAlgError, RuntimeError)  # of eigensolvers
 
@@ -56,7 +59,8 @@ def spectral_start(
         return _modes([graph], k, random)[0]
     sizes = np.bincount(labels)
     centers = _component_centers(labels, sizes, k, rows)
-    gaps = np.asarray(cKDTree(centers).query(centers, k=2)[0])[:, 1]
+    nearest = np.asarray(cKDTree(centers).query(centers, k=2)[1])[:, 1]
+    gaps = np.sqrt(np.square(centers - centers[nearest]).sum(axis=1))
     room = np.maximum(gaps, 0.1 * np.median(gaps)) / 2
     large = sizes >= MIN_COMPONENT
     number = np.where(large, np.cumsum(large) - 1, -1).astype(np.int32)
@@ -89,7 +93,7 @@ def _modes(graphs: list[Any], k: int, random: np.random.RandomState) -> list[Arr
         by_graph = {i: _random_modes(graphs[i], k, random, error) for i in rough}
     for i in sorted({*range(len(graphs))} - {*rough}):
         try:
-            by_graph[i] = _exact_modes(graphs[i], k, seed, random)
+            by_graph[i] = _accurate_modes(graphs[i], k, seed, random)
         except FAILURES as error:
             by_graph[i] = _random_modes(graphs[i], k, random, error)
     return [by_graph[i] for i in range(len(graphs))]
@@ -102,22 +106,30 @@ def _random_modes(graph: Any, k: int, random: np.random.RandomState, error: Exce
 
 def _wide(graph: Any) -> bool:
     """Whether a graph is too large for accurate eigenvectors."""
-    n = graph.shape[0]
-    limit = int(np.sqrt(FACTOR_FLOPS / max(n, 1)))
-    return bool(n > EXACT_UP_TO and backend().level_structure(graph, limit)[1] > limit)
+    limit = int(np.sqrt(FACTOR_FLOPS / max(graph.shape[0], 1)))
+    return bool(backend().level_structure(graph, limit)[1] > limit)
 
 
-def _exact_modes(graph: Any, k: int, seed: int, random: np.random.RandomState) -> Array:
-    """Those of a small or narrow graph, to high accuracy; random ones of very few vertices."""
+def _accurate_modes(graph: Any, k: int, seed: int, random: np.random.RandomState) -> Array:
+    """Those of a small or narrow graph, to about five digits; random ones of very few vertices."""
+    from scipy.sparse import eye_array
+
     n = graph.shape[0]
     if n < k + 2:
         return np.asarray(random.uniform(-1, 1, (n, k)))
     weights = graph.astype(np.float64)
-    with warnings.catch_warnings():  # low accuracy is enough for a start
-        warnings.simplefilter("ignore", UserWarning)
-        return bottom_eigenpairs(
-            laplacian(weights), k, B=degrees(weights), null=np.ones(n), tol=1e-6, seed=seed
-        ).vectors
+    roots = np.sqrt(degrees(weights))
+    weights.data = -scale_entries(weights, 1 / roots, np.float64)
+    L = (weights + (1 + SHIFT) * eye_array(n, format="csr")).tocsr()
+    null = (roots / np.sqrt(np.square(roots).sum()))[:, None]
+
+    def step(V: Array, a: float, b: float, W: Array | None) -> Array:
+        return backend().spmm(L, V, scale=a, shift=b, before=W)
+
+    problem = subspace.Problem(step, 2.0, null, gram, times, lambda V: orthonormal(V)[0])
+    start = np.random.RandomState(seed).uniform(-1, 1, (n, min(subspace.width(k), n - 1)))
+    modes = subspace.inverse_modes(problem, sparse_inverse(L), start, k)
+    return fix_signs(modes / roots[:, None])
 
 
 def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
@@ -129,15 +141,15 @@ def _component_centers(labels: Array, sizes: Array, k: int, rows: Any) -> Array:
         else:
             sums = _sums_of_block(rows, 0, labels, count)
         means = np.asarray(sums) / sizes[:, None]
-        centers = principal_scores(means, k, np.random.RandomState(0))
+        centers = principal_scores(means, k)
         size = float(np.abs(centers).max())
         if size > 0:
             return np.asarray(centers / size)
     # Evenly spread points of a spiral; further dimensions repeat it with other phases.
     place = np.arange(count)[:, None] + 0.5
-    golden = np.pi * (3 - np.sqrt(5))
-    phases = np.arange(k) * np.pi / 2
-    return np.asarray(np.sqrt(place / count) * np.cos(golden * place + phases))
+    golden = (3 - np.sqrt(5)) / 2
+    phases = np.arange(k) / 4
+    return np.asarray(np.sqrt(place / count) * cosine_of_turns(golden * place + phases))
 
 
 def _sums_of_block(rows: Any, first: int, labels: Array, count: int) -> Array:

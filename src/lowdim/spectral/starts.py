@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array
-from lowdim.numerics.eigenpairs import top_eigenpairs
+from lowdim.numerics.eigenpairs import start_eigenpairs
 from lowdim.spectral.scaling import gram_operator, squared_means
 
 LANDMARKS = 200  # of `landmark_start`
@@ -15,7 +16,7 @@ LANDMARKS = 200  # of `landmark_start`
 
 def classical_start(D: Array, k: int) -> Array:
     """Classical scaling of a matrix of dissimilarities, without the checks of `scaling`."""
-    values, vectors = top_eigenpairs(gram_operator(D), k)
+    values, vectors = start_eigenpairs(gram_operator(D), k)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)).astype(D.dtype))
 
 
@@ -33,8 +34,8 @@ def landmark_start(
     rows = distances(chosen.astype(np.int32))
     D = np.ascontiguousarray(rows[:, chosen])
     D = np.maximum(D, D.T)
-    eigenpairs = top_eigenpairs(gram_operator(D), k)
+    eigenpairs = start_eigenpairs(gram_operator(D), k)
     kept = eigenpairs.values > 1e-12 * eigenpairs.values.max()
-    scale = np.where(kept, eigenpairs.values, np.inf) ** -0.5
+    scale = 1 / np.sqrt(np.where(kept, eigenpairs.values, np.inf))
     offsets = 0.5 * (squared_means(D).astype(D.dtype)[:, None] - rows**2)
-    return np.asarray(offsets.T @ (eigenpairs.vectors * scale.astype(D.dtype)))
+    return product(offsets.T, (eigenpairs.vectors * scale).T.astype(D.dtype))

@@ -12,7 +12,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array
+from lowdim.numerics.linear_systems import nonnegative_minimum
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.scheduling import blocks
 
@@ -83,18 +85,15 @@ def _spline(pairs: Pairs, kind: str) -> Fit:
 
     The result is monotone and not negative. Degree 1 without knots is the interval transformation.
     """
-    from scipy.optimize import nnls
-
     basis = _i_splines(pairs.values, *((1, 0) if kind == "interval" else (DEGREE, KNOTS)))
     weighted = basis if pairs.weights is None else basis * pairs.weights.astype(np.float64)
-    gram = weighted @ basis.T
+    gram = product(weighted, basis)
     gram.flat[:: len(gram) + 1] += 1e-12 * np.trace(gram)
-    root = np.linalg.cholesky(gram)
 
     def project(distances: Array) -> Array:
-        moments = weighted @ distances.astype(np.float64)
-        coefficients, _ = nnls(root.T, np.linalg.solve(root, moments))
-        return np.asarray(coefficients @ basis, dtype=distances.dtype)
+        moments = product(weighted, distances.astype(np.float64)[None, :])[:, 0]
+        coefficients = nonnegative_minimum(gram, moments)
+        return np.asarray(product(coefficients[None, :], basis.T)[0], dtype=distances.dtype)
 
     return project
 

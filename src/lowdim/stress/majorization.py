@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
 from lowdim.numerics.objective import Objective
 from lowdim.objects.pairs import Pairs
@@ -189,7 +190,7 @@ def descend(
             if not failed:  # else the next iteration takes the Guttman step
                 step_new = solve(g_new)
                 moved, bent = trial - X, g_new - g
-                if _dot(moved, bent) > 1e-10 * _dot(moved, moved):
+                if dot(moved, bent) > 1e-10 * dot(moved, moved):
                     past.append((moved, bent, step_new - step))
                 fell = stress - stress_new
                 X, g, step, stress = trial, g_new, step_new, stress_new
@@ -205,26 +206,17 @@ def _direction(g: Array, step: Array, past: Any) -> Array:
     """The two-loop recursion (Nocedal 1980), applied to g and, in parallel, to step = V+ g."""
     q, r, factors = g.copy(), step.copy(), []
     for moved, bent, solved in reversed(past):
-        factor = _dot(moved, q) / _dot(moved, bent)
+        factor = dot(moved, q) / dot(moved, bent)
         q -= factor * bent
         r -= factor * solved
         factors.append(factor)
     moved, bent, solved = past[-1]
-    r *= max(1.0, _dot(moved, bent) / _dot(bent, solved))  # V majorizes the Hessian: at least V+
+    r *= max(1.0, dot(moved, bent) / dot(bent, solved))  # V majorizes the Hessian: at least V+
     for (moved, bent, _), factor in zip(past, reversed(factors), strict=True):
-        r += (factor - _dot(bent, r) / _dot(moved, bent)) * moved
-    longest = MAX_STEP * np.sqrt(_dot(step, step))
-    length = np.sqrt(_dot(r, r))
+        r += (factor - dot(bent, r) / dot(moved, bent)) * moved
+    longest = MAX_STEP * np.sqrt(dot(step, step))
+    length = np.sqrt(dot(r, r))
     return np.asarray(r * g.dtype.type(min(1.0, longest / length)) if length > 0 else step)
-
-
-def _dot(a: Array, b: Array) -> float:
-    """The inner product, summed in float64."""
-    return (
-        float(np.vdot(a, b))
-        if a.dtype == np.float64
-        else float(np.einsum("ij,ij->", a, b, dtype=np.float64))
-    )
 
 
 def inverse_of_v(pairs: Pairs) -> Solve:

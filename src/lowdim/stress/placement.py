@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks, run
 
@@ -120,8 +121,8 @@ class _Rows:
                 H[:, a, b] = H[:, b, a] = (bend * left * right).sum(axis=1)
         diagonal = np.arange(len(gaps))
         H[:, diagonal, diagonal] += pull.sum(axis=1)[:, None]
-        values, vectors = np.linalg.eigh(H)
+        values, vectors = symmetric_eigen(H)
         curvature = np.maximum(np.abs(values), 1e-3 * self.total[:, None])
-        along = np.einsum("mab,ma->mb", vectors, gradient) / curvature
-        newton = -np.einsum("mab,mb->ma", vectors, along)
+        along = (vectors * gradient[:, :, None]).sum(axis=1) / curvature
+        newton = -(vectors * along[:, None, :]).sum(axis=2)
         return newton, -gradient / self.total[:, None]

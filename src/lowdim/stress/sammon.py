@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.dense import product, symmetric_eigen
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
 from lowdim.estimator import Embedder
@@ -214,8 +215,8 @@ class Sammon(Embedder):
     def _rotate(self, Y: Array) -> Array:
         if not isinstance(self.init, str):
             return Y
-        axes = np.linalg.eigh(Y.T @ Y)[1][:, ::-1]
-        return fix_signs(Y @ axes)
+        axes = symmetric_eigen(product(Y.T, Y.T))[1][:, ::-1]
+        return fix_signs(product(Y, axes.T))
 
     def _transform(self, new: NewObjects) -> Array:
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import cholesky_in_place, product, solve_triangle
 from lowdim.checks import Array
-from lowdim.numerics.linear_systems import cholesky_in_place
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.quasi_newton import SPAN, Minimum
 from lowdim.runtime.callbacks import Monitor
@@ -46,11 +46,11 @@ class SammonStress:
         self.floor, self.epsilon = floor, epsilon
         parts = run(self._moment, blocks(len(D), BLOCK_ROWS))
         self.total = max(float(sum(parts)) / 2, np.finfo(np.float64).tiny)
-        self.upper = self._factor()
+        self.lower = self._factor()
 
     def __call__(self, Z: Array) -> tuple[float, Array]:
         value, gradient = self.at(self.decode(Z))
-        return value, self._solve(gradient, transposed=True)
+        return value, solve_triangle(self.lower, gradient)
 
     def at(self, X: Array) -> tuple[float, Array]:
         """The stress and its gradient with respect to X, without n x n temporaries."""
@@ -75,19 +75,19 @@ class SammonStress:
 
     def encode(self, X: Array) -> Array:
         """Z = L'X."""
-        return np.asarray(np.triu(self.upper) @ X)
+        return product(np.tril(self.lower).T, np.asarray(X, dtype=np.float64).T)
 
     def decode(self, Z: Array) -> Array:
         """X from Z = L'X."""
-        return self._solve(Z, transposed=False)
+        return solve_triangle(self.lower, Z, transposed=True)
 
     def _moment(self, part: slice) -> float:
         """The sum of some rows of D, by mass."""
         delta = self.D[part].astype(np.float64, copy=False)
-        return float((self.mass[part] @ delta) @ self.mass)
+        return float((((self.mass[part, None] * delta).sum(axis=0)) * self.mass).sum())
 
     def _factor(self) -> Array:
-        """The upper Cholesky factor L' of V.
+        """The Cholesky factor L of V, in a lower triangle.
 
         A multiple of 11' and a small diagonal are added, because V is singular: its null space
         contains the constant, and objects without weights.
@@ -106,13 +106,7 @@ class SammonStress:
         V += lift / n
         V.flat[:: n + 1] += 1e-12 * (diagonal + lift)
         cholesky_in_place(V)
-        return V.T
-
-    def _solve(self, B: Array, *, transposed: bool) -> Array:
-        from scipy.linalg import solve_triangular
-
-        solve: Any = solve_triangular
-        return np.asarray(solve(self.upper, B, trans=int(transposed), check_finite=False))
+        return V
 
 
 def majorize(

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -135,7 +136,9 @@ def get_values(studio: Studio, dataset: Dataset, request: Request) -> Any:
     values = datasets.read_column(studio.folder_of(dataset), name)
     if values is None:
         raise Refused(f"The values of column {name[:80]!r} are not kept.", 404)
-    return values
+    return (
+        values if isinstance(values, np.ndarray) else values | {"codes": values["codes"].tolist()}
+    )
 
 
 # --- maps -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.plot.colors import days
 
 MOST_COLUMNS = 200  # that are listed
 MOST_CATEGORIES = 1000  # of a column of text, beyond which it is text
@@ -76,14 +77,13 @@ def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> di
 
 def _describe_dates(name: str, values: Array, stored: dict[str, Any]) -> dict[str, Any]:
     """Dates as days since the first day of the column: float32 then holds them to the minute."""
-    moments = values.astype("datetime64[ms]")
-    days = np.where(np.isnat(moments), np.nan, moments.astype(np.float64) / 86_400_000)
-    known = days[np.isfinite(days)]
+    since_1970 = days(values)
+    known = since_1970[np.isfinite(since_1970)]
     origin = float(np.floor(known.min())) if len(known) else 0.0
     stored["places"][name] = "date", len(stored["numbers"])
-    stored["numbers"].append((days - origin).astype(np.float32))
+    stored["numbers"].append((since_1970 - origin).astype(np.float32))
     stored["categories"][name] = origin
-    return {"kind": "date", "origin": origin, **_histogram(days - origin)}
+    return {"kind": "date", "origin": origin, **_histogram(since_1970 - origin)}
 
 
 def _few_whole_numbers(values: Array) -> bool:

@@ -190,7 +190,7 @@ def read_column(folder: Path, name: str) -> Array | dict[str, Any] | None:
     if kind != "category":
         return np.asarray(np.load(folder / "numbers.npy", mmap_mode="r")[place])
     codes = np.load(folder / "codes.npy", mmap_mode="r")[place]
-    return {"categories": about["categories"][name], "codes": codes.tolist()}
+    return {"categories": about["categories"][name], "codes": np.asarray(codes)}
 
 
 def read_value(folder: Path, name: str, row: int) -> Any:

@@ -13,13 +13,14 @@ from starlette.responses import JSONResponse, Response
 
 from lowdim.checks import Array
 from lowdim.report.payload import png
-from lowdim.studio import datasets, questions
+from lowdim.studio import datasets, questions, search
 from lowdim.studio.errors import Refused
 from lowdim.studio.records import Dataset, Map
-from lowdim.studio.requests import Routes, check_integers, query_number, read_json
+from lowdim.studio.requests import Routes, binary, check_integers, query_number, read_json
 from lowdim.studio.studio import Studio
 
 MOST_NEIGHBORS = 200
+MOST_LETTERS = 200  # of a query
 MOST_NAMES = 1000  # of objects that are asked for at once
 MOST_VALUES = 400  # of a record or a decoded object
 
@@ -50,6 +51,15 @@ def get_names(studio: Studio, dataset: Dataset, request: Request) -> Any:
     rows = check_integers(asked, dataset.about["n"], "rows")
     ids = datasets.read_about(studio.folder_of(dataset))["ids"]
     return [f"row {row}" if ids is None else ids[row] for row in rows.tolist()]
+
+
+@QUESTIONS.add("GET", "/api/datasets/{id}/search")
+async def get_search(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    folder, query = studio.folder_of(dataset), request.query_params.get("query", "")[:MOST_LETTERS]
+    found = await asyncio.to_thread(search.search, folder, query)
+    if request.query_params.get("all"):
+        return binary(search.all_rows(found), "<u4")
+    return search.describe_hits(folder, found)
 
 
 @QUESTIONS.add("GET", "/api/datasets/{id}/images/{row:int}")

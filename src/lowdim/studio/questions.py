@@ -182,7 +182,7 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
     for name in read_about(data)["places"]:
         values = read_column(data, name)
         if isinstance(values, dict):
-            codes = np.asarray(values["codes"])
+            codes = values["codes"]
             codes = codes if chosen is None else codes[chosen]
             categories += _category_effects(name, values["categories"], codes, inside)
         elif values is not None:

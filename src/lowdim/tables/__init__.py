@@ -2,6 +2,7 @@
 
 from lowdim.runtime.atomic import WouldOverwrite
 from lowdim.tables.errors import DataError
+from lowdim.tables.features import normalize_counts, text_vectors
 from lowdim.tables.reading import read, read_embedding
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table
@@ -12,7 +13,9 @@ __all__ = [
     "Recipe",
     "Table",
     "WouldOverwrite",
+    "normalize_counts",
     "read",
     "read_embedding",
+    "text_vectors",
     "write",
 ]

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.runtime import memory
-from lowdim.tables.columns import Frame
+from lowdim.tables.columns import Frame, dates_of
 from lowdim.tables.errors import DataError, damage_error, join_names, require
 from lowdim.tables.formats import Options
 
@@ -105,8 +105,8 @@ def _vector(values: Any, n: int) -> Array | None:
     values = np.asarray(values).ravel()
     texts = values.dtype == object and all(v is None or isinstance(v, str | bytes) for v in values)
     if values.dtype.kind in "US" or texts:
-        return np.array([_decode(v) for v in values.tolist()], dtype=object)
-    return values if values.dtype.kind in "biuf" else None
+        return dates_of(np.array([_decode(v) for v in values.tolist()], dtype=object))
+    return values if values.dtype.kind in "biufM" else None
 
 
 def _decode(value: Any) -> str | None:

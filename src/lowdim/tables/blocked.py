@@ -17,7 +17,14 @@ from lowdim.tables.errors import DataError, join_names
 from lowdim.tables.recipe import Recipe
 from lowdim.tables.table import Table
 
-WHOLE = {"kind": ("auto", "vectors"), "missing": ("error",), "categorical": ("label", "ignore")}
+WHOLE: dict[str, tuple[Any, ...]] = {
+    "kind": ("auto", "vectors"),
+    "missing": ("error",),
+    "categorical": ("label", "ignore"),
+    "counts": (False,),
+    "text": (None,),
+    "transpose": (False,),
+}
 """Values of arguments of `read` with which a file can be read in blocks."""
 
 
@@ -89,8 +96,7 @@ def _is_plain(recipe: Recipe | None) -> bool:
     """Whether a recipe only selects columns."""
     if recipe is None:
         return True
-    changed = recipe.textual or recipe.fill is not None or recipe.scale is not None
-    return not changed and recipe.missing == "error"
+    return recipe == Recipe(recipe.numeric, categorical=recipe.categorical)
 
 
 def _is_large(path: Path) -> bool:

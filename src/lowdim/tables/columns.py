@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from lowdim.tables.errors import DataError, join_names, shorten
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
 _COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?")
 _ID_NAME = re.compile(r"(.*[_ .-])?ids?|index|.*[a-z](Id|ID)|Id|ID")  # tweet_id, customerId, index
 _PART = 1024  # rows that are copied at a time, for the sake of the cache
 _EXACT = 2**53  # integers below have a float64 of their own
@@ -39,10 +41,10 @@ class Frame:
 
     `numbers` is a dense array, a memory map or a sparse matrix, whose columns are named by
     `names` if the file names them; `texts` are columns of strings, with None where a value is
-    missing; `beside` holds what the file keeps beside its data, such as the labels in an NPZ
-    file. `ids` are the names of the objects if the file has them in a place of their own.
-    `stored` returns a column of `numbers` as the file holds it, where `numbers` may have rounded
-    it: integers, or strings with None where a value is missing.
+    missing, and of dates (datetime64); `beside` holds what the file keeps beside its data, such as
+    the labels in an NPZ file. `ids` are the names of the objects if the file has them in a place
+    of their own. `stored` returns a column of `numbers` as the file holds it, where `numbers` may
+    have rounded it: integers, or strings with None where a value is missing.
     """
 
     numbers: Any
@@ -90,6 +92,14 @@ class Frame:
             if name in columns:
                 return columns[name]
         return dense(self.numbers[:, [self.places[name]]]).ravel()
+
+    def is_date(self, name: str) -> bool:
+        """Whether a column holds dates."""
+        return name in self.texts and self.texts[name].dtype.kind == "M"
+
+    def text(self, name: str) -> Array:
+        """A column of text or dates as strings."""
+        return date_strings(self.texts[name]) if self.is_date(name) else self.texts[name]
 
     def matrix(self, names: list[str] | None) -> Any:
         """Columns of numbers; as they are, without a copy, if all are chosen."""
@@ -141,8 +151,12 @@ class Frame:
 
 
 def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
-    """A frame of named columns: those of objects are text, all others numbers."""
-    numbers = {name: values for name, values in columns.items() if values.dtype != object}
+    """A frame of named columns: those of objects are text or dates, all others numbers."""
+    columns = {
+        name: dates_of(values) if values.dtype == object else values
+        for name, values in columns.items()
+    }
+    numbers = {name: values for name, values in columns.items() if values.dtype.kind not in "OM"}
     n_rows = len(next(iter(columns.values()), ()))
     dtypes = {values.dtype for values in numbers.values()} or {np.dtype(np.float64)}
     matrix = np.empty((n_rows, len(numbers)), dtype=np.result_type(*dtypes))
@@ -151,6 +165,30 @@ def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
         np.stack([values[part] for values in numbers.values()], axis=1, out=matrix[part])
     texts = {name: values for name, values in columns.items() if name not in numbers}
     return Frame(matrix, list(numbers), texts, order=list(columns), **others)
+
+
+def dates_of(values: Array) -> Array:
+    """Strings as datetime64 if all that are known are dates of ISO 8601; else as they are."""
+    distinct = {value for value in values.tolist() if value is not None}
+    if not distinct or not all(map(_DATE.fullmatch, distinct)):
+        return values
+    try:
+        moments = {value: datetime.fromisoformat(value) for value in distinct}
+    except ValueError:  # no such day
+        return values
+    plain = {
+        v: m.astimezone(UTC).replace(tzinfo=None) if m.tzinfo else m for v, m in moments.items()
+    }
+    return np.array([plain.get(value) for value in values.tolist()], dtype="datetime64[ms]")
+
+
+def date_strings(dates: Array) -> Array:
+    """Dates as strings, None where one is missing: days, or moments if not all are at midnight."""
+    known = dates[~np.isnat(dates)]
+    unit = "M8[D]" if (known.astype("M8[D]") == known).all() else "M8[s]"
+    strings = dates.astype(unit).astype(str).astype(object)
+    strings[np.isnat(dates)] = None
+    return strings
 
 
 def _are_integers(values: Array) -> bool:
@@ -199,6 +237,7 @@ class Choices:
     categorical: str = "label"
     missing: str = "error"
     standardize: bool = False
+    counts: bool = False
 
 
 @dataclass
@@ -245,7 +284,7 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
     if choices.id is not None:
         name = frame.check_name(choices.id, "id")
     elif frame.ids is None:
-        name = next((name for name in frame.data_names if _are_ids(frame, name, taken)), None)
+        name = find_ids(frame, taken)
         if name is None:
             return
         called = f"column {name!r}" if name else "the first column"
@@ -256,8 +295,9 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
     if name is not None:
         taken.add(name)
         roles.id_name = name or "id"
-    values = frame.ids if name is None else frame.values(name)
-    ids = ["" if v is None else str(v) for v in np.asarray(values).tolist()]
+    values = np.asarray(frame.ids if name is None else frame.values(name))
+    values = date_strings(values) if values.dtype.kind == "M" else values
+    ids = ["" if v is None else str(v) for v in values.tolist()]
     roles.ids = np.array(ids, dtype=object)
     if len(set(ids)) < len(ids):
         distinct, counts = np.unique(ids, return_counts=True)
@@ -268,6 +308,12 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
             f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another "
             f"{argument('id', ...)}, or carry the column as one of {argument('labels', ...)}."
         )
+
+
+def find_ids(frame: Frame, taken: set[str]) -> str | None:
+    """The first column that looks like ids, if the file has none in a place of their own."""
+    names = frame.data_names if frame.ids is None else []
+    return next((name for name in names if _are_ids(frame, name, taken)), None)
 
 
 def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
@@ -324,8 +370,17 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
                 f"missing ({argument('na', [shorten(value)])}), or leave the column out "
                 f"({argument('drop', [name])})."
             )
-    texts = [name for name in features if name not in frame.places]
+    dates = [name for name in features if frame.is_date(name)]
+    texts = [name for name in features if name not in frame.places and name not in dates]
     roles.numeric = [name for name in features if name in frame.places]
+    if dates and choices.features:
+        raise DataError(
+            f"{argument('features')}: column {dates[0]!r} holds dates, which have no unit as "
+            "numbers. Add a column of days to the file, for instance."
+        )
+    if dates and choices.categorical != "ignore":
+        roles.labels |= {name: frame.texts[name] for name in dates}
+        roles.notes.append(f"dates are carried through as labels: {join_names(map(repr, dates))}")
     if texts and used:
         roles.textual = texts
         use = "coded as zeros and ones" if choices.categorical == "onehot" else "compared by Gower"
@@ -338,17 +393,20 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         _set_aside(frame, choices, texts, roles)
     if not roles.numeric and not roles.textual:
         what = (
-            f"only text ({join_names(map(repr, texts))})" if texts else "no columns but ids, labels"
+            f"only text ({join_names(map(repr, texts))})"
+            if texts
+            else "no columns but ids, labels and dates"
         )
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
             f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
-            f"{_use_text()}."
+            f"{_use_text(texts)}."
         )
 
 
-def _use_text() -> str:
-    return f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
+def _use_text(texts: Sequence[str] = ()) -> str:
+    ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
+    return f"{ways}, or by its words with {argument('text', texts[0])}" if texts else ways
 
 
 def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -> None:

@@ -126,7 +126,7 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
             "distance must be a number of at least 0."
         )
     ends = [frame.values(name) for name in names[:2]]
-    ends = [values.astype(str) if values.dtype == object else values for values in ends]
+    ends = [values.astype(str) if values.dtype.kind in "OM" else values for values in ends]
     objects, codes = np.unique(np.concatenate(ends), return_inverse=True)
     ids = (objects.astype(str) if objects.dtype.kind in "iu" else objects).astype(object)
     i, j = codes.reshape(2, -1)

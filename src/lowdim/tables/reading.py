@@ -18,6 +18,7 @@ from lowdim.messages import argument
 from lowdim.tables import distances
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
 from lowdim.tables.errors import DataError, join_names, shorten
+from lowdim.tables.features import exchange, with_text
 from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Options, reader_for, source_of
 from lowdim.tables.recipe import Recipe, follow, learn
 from lowdim.tables.table import FileColumns, Table
@@ -37,6 +38,9 @@ def read(
     categorical: str = "label",
     missing: str = "error",
     standardize: bool = False,
+    counts: bool = False,
+    text: str | None = None,
+    transpose: bool = False,
     key: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -81,6 +85,14 @@ def read(
         of the column; or kept as NaN for a metric that accepts them.
     standardize : bool, default=False
         Scale every column of numbers to mean 0 and standard deviation 1.
+    counts : bool, default=False
+        Normalise numbers that are counts, of words or of cells' molecules for instance: each row is
+        scaled to the same total, then log(1 + x) is taken.
+    text : str, default=None
+        Column of text to make the features of, by its words (tf-idf and singular value
+        decomposition). Columns of numbers are then labels.
+    transpose : bool, default=False
+        Exchange rows and columns, for a file whose columns are the objects.
     key : str, default=None
         The array to read from a file that holds several, such as "obsm/X_pca".
     delimiter : str, default=None
@@ -132,7 +144,7 @@ def read(
     checks.choice(missing, "missing", MISSING_POLICIES)
     checks.choice(format, "format", (None, *FORMATS))
     choices = Choices(
-        id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize
+        id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize, counts
     )
     described = {*labels, id}
 
@@ -144,8 +156,15 @@ def read(
     texts = (*MISSING_TEXTS, *na)
     options = Options(delimiter, encoding, decimal, header, texts, key, image_size, color, is_exact)
     with _frame_of(path, options, format) as frame:
+        if transpose or (recipe is not None and recipe.transpose):
+            frame = exchange(frame)
         if recipe is not None:
+            if recipe.text is not None:
+                frame, _ = with_text(frame, recipe.text.column, recipe.text)
             return _follow_recipe(frame, choices, recipe)
+        model = None
+        if text is not None:
+            kind, (frame, model) = "vectors", with_text(frame, text)
         if kind == "edges":
             return _edges(frame, choices)
         roles = assign(frame, choices)
@@ -159,7 +178,10 @@ def read(
             if kind == "distances" or why is not None:
                 return _square(frame, roles, choices, X)
             _hint_at_distances(frame, X)
-        return _vectors(frame, roles, choices)
+        table = _vectors(frame, roles, choices)
+        assert table.recipe is not None
+        table.recipe.text, table.recipe.transpose = model, transpose
+        return table
 
 
 @contextmanager

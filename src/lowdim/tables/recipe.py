@@ -13,6 +13,7 @@ from lowdim.messages import argument
 from lowdim.objects.scales import dominant_column, moments
 from lowdim.tables.columns import Choices, Frame, Roles
 from lowdim.tables.errors import DataError, join_names, shorten
+from lowdim.tables.features import TextModel, common_total, look_like_counts, normalize_counts
 
 _BLOCK = 1 << 22  # values that are checked at a time
 
@@ -35,6 +36,12 @@ class Recipe:
         What replaces missing values, by column.
     center, scale : list of float or None
         What is subtracted from each column and what it is divided by.
+    counts : float or None
+        The total of every row of counts before the logarithm is taken.
+    text : TextModel or None
+        How a column of text was made into features.
+    transpose : bool
+        Whether the objects are the columns of the file.
 
     Examples
     --------
@@ -51,6 +58,13 @@ class Recipe:
     fill: list[float] | None = None
     center: list[float] | None = None
     scale: list[float] | None = None
+    counts: float | None = None
+    text: TextModel | None = None
+    transpose: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.text, dict):  # from a model file
+            self.text = TextModel(**self.text)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a model file."""
@@ -64,11 +78,13 @@ class Recipe:
 
     def undone(self, X: Array) -> Array:
         """Rows of the matrix with the columns of numbers in their own units again."""
-        if self.scale is None or self.center is None:
-            return X
         out = np.array(X)
-        k = len(self.scale)
-        out[:, :k] = out[:, :k] * np.array(self.scale, X.dtype) + np.array(self.center, X.dtype)
+        numbers = out[:, : out.shape[1] - sum(map(len, self.categories.values()))]
+        if self.scale is not None and self.center is not None:
+            numbers *= np.array(self.scale, X.dtype)
+            numbers += np.array(self.center, X.dtype)
+        if self.counts is not None:
+            np.expm1(numbers, out=numbers)
         return out
 
     @property
@@ -95,19 +111,29 @@ def learn(frame: Frame, roles: Roles, choices: Choices) -> tuple[Recipe, Any, Ar
     if choices.missing == "mean" and absent is not None:
         recipe.fill = np.nanmean(numbers, axis=0).tolist()
         roles.notes.append(f"missing values in {absent.sum()} rows were filled with column means")
+    if choices.counts:
+        recipe.counts = _learn_total(frame, _fill(numbers, recipe))
+        roles.notes.append(
+            f"counts: every row was scaled to the total {recipe.counts:g}, then log(1 + x)"
+        )
+    elif look_like_counts(numbers):
+        roles.notes.append(
+            f"the features look like counts: {argument('counts', True)} compares shares of each "
+            "row's total on a logarithmic scale"
+        )
     if choices.categorical == "onehot":
         for name in recipe.textual:
-            recipe.categories[name] = sorted(set(_cut(frame.texts[name], kept)) - {None})
+            recipe.categories[name] = sorted(set(_cut(frame.text(name), kept)) - {None})
     if choices.standardize:
         if checks.is_sparse(numbers):
             raise DataError(
                 f"{frame.source}: {argument('standardize', True)} would make a sparse matrix "
                 "dense; leave it out."
             )
-        center, spread = moments(_fill(numbers, recipe))
+        center, spread = moments(_complete(numbers, recipe))
         recipe.center, recipe.scale = center.tolist(), np.where(spread > 0, spread, 1.0).tolist()
         roles.notes.append("every column of numbers was brought to mean 0 and spread 1")
-    elif choices.categorical != "gower":
+    elif choices.categorical != "gower" and not choices.counts:
         roles.notes += _scale_notes(numbers, recipe)
     if not choices.features:
         roles.notes += _counters(numbers, recipe)
@@ -119,9 +145,9 @@ def follow(frame: Frame, recipe: Recipe) -> tuple[Any, Array | None, list[str]]:
     notes: list[str] = []
     numbers, kept, absent = _rows(frame, recipe, notes)
     for name, kinds in recipe.categories.items():
-        new = sorted(set(frame.texts[name]) - {None, *kinds})
+        new = sorted(set(frame.text(name)) - {None, *kinds})
         if new:
-            rows = int(np.isin(frame.texts[name], new).sum())
+            rows = int(np.isin(frame.text(name), new).sum())
             checks.warn(
                 f"{frame.source}: column {name!r} has values that the data of the model did not "
                 f"have: {join_names(map(repr, new))}. In {rows} row{'s'[: rows != 1]} all columns "
@@ -170,7 +196,7 @@ def _rows(frame: Frame, recipe: Recipe, notes: list[str]) -> tuple[Any, Array | 
     absent = _nan_rows(frame, recipe, numbers)
     if recipe.missing != "keep":
         for name in recipe.textual:
-            absent |= frame.texts[name] == None  # noqa: E711
+            absent |= frame.text(name) == None  # noqa: E711
     if not absent.any():
         return numbers, None, None
     if recipe.missing == "error":
@@ -212,9 +238,9 @@ def _missing_message(frame: Frame, recipe: Recipe, numbers: Any, absent: Array) 
     row = int(np.flatnonzero(absent)[0])
     holes = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, dtype=bool)
     first = [_name(recipe, int(column)) for column in np.flatnonzero(holes[row])]
-    first += [repr(name) for name in recipe.textual if frame.texts[name][row] is None]
+    first += [repr(name) for name in recipe.textual if frame.text(name)[row] is None]
     total = int(holes.sum())
-    total += sum(int((frame.texts[name] == None).sum()) for name in recipe.textual)  # noqa: E711
+    total += sum(int((frame.text(name) == None).sum()) for name in recipe.textual)  # noqa: E711
     other = argument("missing", "mean")
     if recipe.categorical == "gower":
         keep = argument("missing", "keep")
@@ -230,6 +256,25 @@ def _fill(numbers: Any, recipe: Recipe) -> Any:
     if recipe.fill is None:
         return numbers
     return np.where(np.isnan(numbers), np.asarray(recipe.fill), numbers)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def _learn_total(frame: Frame, numbers: Any) -> float:
+    least = numbers.min()
+    if not least >= 0:
+        found = "values are missing" if np.isnan(least) else f"the least value is {least:g}"
+        raise DataError(
+            f"{frame.source}: {argument('counts', True)} needs numbers of at least 0, but {found}."
+        )
+    return common_total(np.asarray(numbers.sum(axis=1), dtype=np.float64).ravel())
+
+
+def _complete(numbers: Any, recipe: Recipe) -> Any:
+    """Missing values filled, counts normalised."""
+    numbers = _fill(numbers, recipe)
+    return numbers if recipe.counts is None else normalize_counts(numbers, recipe.counts)
 
 
 # --- scale ----------------------------------------------------------------------------------------
@@ -285,12 +330,12 @@ def _distinct_integers(values: Array) -> bool:
 
 
 def _matrix(frame: Frame, recipe: Recipe, numbers: Any, kept: Array | None) -> Any:
-    numbers = _fill(numbers, recipe)
+    numbers = _complete(numbers, recipe)
     if recipe.center is not None:
         numbers = (np.asarray(numbers, np.float64) - recipe.center) / np.asarray(recipe.scale)
     if not recipe.textual:
         return numbers
-    texts = {name: _cut(frame.texts[name], kept) for name in recipe.textual}
+    texts = {name: _cut(frame.text(name), kept) for name in recipe.textual}
     if recipe.categorical == "gower":
         mixed = np.empty((numbers.shape[0], numbers.shape[1] + len(texts)), dtype=object)
         mixed[:, : numbers.shape[1]] = numbers

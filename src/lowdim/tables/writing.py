@@ -14,6 +14,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.runtime.atomic import replace_file
+from lowdim.tables.columns import date_strings
 from lowdim.tables.errors import require
 from lowdim.tables.formats import PARQUET, format_of
 
@@ -104,6 +105,8 @@ def _column(values: Any, name: str, n: int) -> Array:
     values = np.asarray(values)
     if values.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of {n} rows, got {values.shape}.")
+    if values.dtype.kind == "M":
+        return date_strings(values)
     return np.asarray(values, dtype=object) if values.dtype.kind in "US" else values
 
 

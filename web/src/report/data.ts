@@ -5,6 +5,8 @@ import { scaleOf, type Scale } from "../scatter";
 export const NOWHERE = 65535; // an object without a place, or a label without a value
 export const UNKNOWN = 255; // an error that was not computed; the others are 0 to 254
 
+type Dates = "days" | "moments"; // values are days since 1970
+
 interface StoredColor {
   name: string;
   feature?: boolean;
@@ -16,6 +18,7 @@ interface StoredColor {
   low: number;
   high: number;
   values: string;
+  dates?: Dates;
 }
 
 interface StoredMap {
@@ -55,6 +58,7 @@ export interface Values {
   /** NaN where a value is missing. */
   values: Float32Array;
   scale: Scale;
+  dates: Dates | undefined;
 }
 
 export type Label = Kinds | Values;
@@ -83,7 +87,7 @@ export const labels: Label[] = stored.colors.map((label) => {
   const about = { name: label.name, feature: label.feature ?? false };
   if (!label.kinds) {
     const values = valuesOf(label);
-    return { ...about, kinds: null, values, scale: scaleOf(values) };
+    return { ...about, kinds: null, values, scale: scaleOf(values), dates: label.dates };
   }
   const Codes = label.kinds.length > 65536 ? Uint32Array : Uint16Array;
   const { kinds, shades, grey, listed } = label;
@@ -128,6 +132,13 @@ export function number(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e7 || (size > 0 && size < 1e-4)) return value.toExponential(2);
   return value.toLocaleString("en", { maximumSignificantDigits: size < 1e4 ? 4 : 7 });
+}
+
+/** A value of a label as text: a number with at most some digits, a day or a minute. */
+export function valueText({ dates }: Values, value: number, digits = 7): string {
+  if (!dates) return number(Number(value.toPrecision(digits)));
+  const days = dates === "days" ? Math.round(value) : value;
+  return new Date(days * 86_400_000).toISOString().slice(0, dates === "days" ? 10 : 16);
 }
 
 export function element<K extends keyof HTMLElementTagNameMap>(

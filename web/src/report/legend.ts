@@ -1,7 +1,7 @@
 // What the colours mean, and categories to hide and show.
 
 import { css, SCALES, valueColor } from "../scatter";
-import { $, element, mostErrors, number, sampled, UNKNOWN, type Kinds } from "./data";
+import { $, element, mostErrors, sampled, UNKNOWN, valueText, type Kinds } from "./data";
 import { errorShade, repaint, shown, strip, theme } from "./maps";
 
 export function drawLegend(): void {
@@ -12,12 +12,12 @@ export function drawLegend(): void {
   else if (label?.kinds) legend.append(...kindLegend(label));
   else if (label)
     legend.append(
-      number(label.scale.low),
+      valueText(label, label.scale.low),
       strip((unit) => valueColor(unit, theme())),
-      number(label.scale.high),
+      valueText(label, label.scale.high),
       ...(label.scale.how === "linear"
         ? []
-        : [`; ${SCALES[label.scale.how]}, middle ${number(label.scale.at(0.5))}`]),
+        : [`; ${SCALES[label.scale.how]}, middle ${valueText(label, label.scale.at(0.5))}`]),
     );
 }
 

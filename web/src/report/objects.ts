@@ -1,6 +1,6 @@
 // Single objects: those that are selected, and the one under the pointer.
 
-import { $, element, ids, images, labels, n, number, type Kinds, type Label, type Values } from "./data";
+import { $, element, ids, images, labels, n, valueText, type Kinds, type Label, type Values } from "./data";
 import { repaint, selected, shown, views } from "./maps";
 
 const MOST_DIFFERENCES = 6; // columns listed for a selection
@@ -75,7 +75,7 @@ function valueDifference(label: Values): Difference | null {
   const least = (label.scale.high - label.scale.low) / 65534; // the precision of the values
   const spread = Math.sqrt(Math.max(squares / total - mean * mean, least ** 2, 1e-300));
   const [rest, here] = sums.map((sum, k) => sum / counts[k]);
-  const text = (value: number): string => number(Number(value.toPrecision(3)));
+  const text = (value: number): string => valueText(label, value, 3);
   return { name: label.name, here: text(here), rest: text(rest), size: (here - rest) / spread };
 }
 
@@ -142,7 +142,7 @@ export function hover(i: number, event: MouseEvent): void {
 
 function describe(label: Label, i: number): string {
   if (label.kinds) return label.kinds[label.codes[i]];
-  return Number.isNaN(label.values[i]) ? "missing" : number(label.values[i]);
+  return Number.isNaN(label.values[i]) ? "missing" : valueText(label, label.values[i]);
 }
 
 function details(i: number): HTMLElement[] {

@@ -294,6 +294,14 @@ export class Scatter {
     this.#events.moved?.();
   }
 
+  /** Shows all of the map again if a point is outside of what is seen. */
+  reveal(point: number): void {
+    if (point < 0 || point >= this.n) return;
+    const { width, height } = this.#scene;
+    const [x, y] = placer(this.#scene, this.camera.projection(), width, height)(point);
+    if (x < 0 || y < 0 || x > width || y > height) this.reset();
+  }
+
   // --- pointing ---
 
   /** The point drawn nearest to a place, given in shares of the canvas; -1 if none is close. */

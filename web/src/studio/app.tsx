@@ -9,6 +9,7 @@ import { Lesson } from "./lesson";
 import { Stage } from "./maps";
 import { MethodPanel, RunButton } from "./method";
 import { Questions } from "./questions";
+import { Search } from "./search";
 import { DropTarget } from "./sources";
 import * as state from "./state";
 import { connection } from "./stream";
@@ -107,6 +108,7 @@ function Bar(): JSX.Element {
         </span>
       </a>
       <span class="space" />
+      <Search />
       {connection.value !== "open" && (
         <span class="connection" role="status">
           {CONNECTION[connection.value]}

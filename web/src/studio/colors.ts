@@ -14,6 +14,7 @@ import {
 } from "../scatter";
 import { DIM, HIDDEN, SHOWN, type Key, type Names, type Scale, type Theme } from "../scatter";
 import * as api from "./api";
+import { removing } from "./filters";
 import { date, number } from "./format";
 import * as state from "./state";
 import type { Column, Dataset, MapInfo } from "./types";
@@ -83,8 +84,9 @@ function fetched(key: string, ask: () => Promise<Shading | null>): Signal<Shadin
   return found;
 }
 
-function columnOf(data: Dataset, name: string): Signal<Shading | null> {
-  return fetched(`${data.id}/${name}`, async () => {
+/** The values of a column by row. */
+export function columnOf(data: Dataset, name: string): Signal<Shading | null> {
+  return fetched(`${data.id}/${data.n}/${name}`, async () => {
     const found = await api.values(`/api/datasets/${data.id}/values/${encodeURIComponent(name)}`);
     if (found instanceof ArrayBuffer)
       return numbers(
@@ -193,11 +195,12 @@ export function namesOf(found: Shading | null): Names | null {
 export function statesOf(map: MapInfo, found: Shading | null): Uint8Array | null {
   const chosen = state.selection.value;
   const hidden = state.hiddenKinds.value;
+  const removed = removing.value?.dataset === map.dataset ? removing.value.rows : null;
   const selects = chosen !== null && chosen.dataset === map.dataset;
-  if (!selects && !hidden.size) return null;
+  if (!selects && !hidden.size && !removed) return null;
   const states = new Uint8Array(map.n).fill(selects ? DIM : SHOWN);
+  const rows = map.rows === null ? null : state.rowsOf(map.id).value;
   if (selects) {
-    const rows = map.rows === null ? null : state.rowsOf(map.id).value;
     const inside = rows ? new Set(chosen.rows) : null;
     if (rows && inside) rows.forEach((row, point) => inside.has(row) && (states[point] = SHOWN));
     else for (const row of chosen.rows) states[row] = SHOWN;
@@ -205,6 +208,8 @@ export function statesOf(map: MapInfo, found: Shading | null): Uint8Array | null
   if (hidden.size && found?.kind === "category") {
     for (let i = 0; i < states.length; i++) if (hidden.has(found.codes[i])) states[i] = HIDDEN;
   }
+  if (removed && rows) rows.forEach((row, point) => removed[row] && (states[point] = HIDDEN));
+  else if (removed) for (let i = 0; i < states.length; i++) if (removed[i]) states[i] = HIDDEN;
   return states;
 }
 

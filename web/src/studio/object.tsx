@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Button, Empty, Section } from "./controls";
 import { number, shownValue } from "./format";
 import { nameOf } from "./names";
-import { neighbors, pick, record } from "./picking";
+import { ALIKE, neighbors, pick, record, selectAlike } from "./picking";
 import * as state from "./state";
 
 export function ObjectPanel(): JSX.Element {
@@ -39,6 +39,11 @@ export function ObjectPanel(): JSX.Element {
       {near && (
         <>
           <h3>Nearest in the data</h3>
+          <Button
+            icon="lasso"
+            label={`Select the ${ALIKE} most alike`}
+            onClick={() => selectAlike(map, picked.row)}
+          />
           <ul class="neighbours">
             {near.rows.map((row, k) => (
               <li key={row}>

@@ -11,6 +11,18 @@ export const neighbors = signal<{ row: number; dataset: string; rows: number[]; 
 );
 export const record = signal<RecordOf | null>(null);
 
+export const ALIKE = 50; // objects that are selected as being like one
+
+/** Selects an object and its nearest ones in the data. */
+export function selectAlike(map: MapInfo, row: number): void {
+  const point = state.pointOf(map, row);
+  void state.attempt(async () => {
+    const path = `/api/maps/${map.id}/neighbors/${point}?k=${ALIKE - 1}`;
+    const found = await api.get<{ neighbors: number[] }>(path);
+    state.select(map, Uint32Array.from([point, ...found.neighbors]));
+  });
+}
+
 let asked = 0;
 
 /** Shows an object: its record, its true neighbours. */

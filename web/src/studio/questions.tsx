@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
+import { ColumnsPanel } from "./columns";
 import { ObjectPanel } from "./object";
 import { QualityPanel } from "./quality";
 import { SelectionPanel } from "./selection";
@@ -9,6 +10,7 @@ import * as state from "./state";
 import { SuspectsPanel } from "./suspects";
 
 const TABS: readonly (readonly [state.Tab, string])[] = [
+  ["columns", "Columns"],
   ["point", "Object"],
   ["selection", "Selection"],
   ["quality", "Quality"],
@@ -49,6 +51,7 @@ export function Questions(): JSX.Element {
         ))}
       </div>
       <div id="answers" role="tabpanel" aria-labelledby={`tab-${state.tab.value}`} tabIndex={-1}>
+        {state.tab.value === "columns" && <ColumnsPanel />}
         {state.tab.value === "point" && <ObjectPanel />}
         {state.tab.value === "selection" && <SelectionPanel />}
         {state.tab.value === "quality" && <QualityPanel />}

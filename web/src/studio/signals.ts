@@ -35,8 +35,8 @@ export const compare = signal(false);
 export const pace = signal<number | null>(150);
 
 /** The panel of questions that is open. */
-export type Tab = "point" | "selection" | "quality" | "suspects";
-export const tab = signal<Tab>("point");
+export type Tab = "columns" | "point" | "selection" | "quality" | "suspects";
+export const tab = signal<Tab>("columns");
 
 export interface Rows {
   dataset: string;

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowdim import _native
 from lowdim.backends import subspace
+from lowdim.backends.native.dense import cholesky_in_place, orthonormal, product, solve_triangle
 from lowdim.backends.native.optional import or_empty
 from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.backends.numpy_blocks import Shifted, scale_entries
@@ -19,8 +19,7 @@ from lowdim.runtime.scheduling import blocks, run
 
 PROJECTED_ROWS = 1024  # rows of a block of `project`
 NARROW_COLUMNS = 16  # up to this width a product takes the time of reading the matrix
-LEAST_BLAS_ROWS, BLAS_ROWS = 64, 512  # rows of A in a product by BLAS
-ADDED_ROWS = 128  # of a d x d matrix, that a thread adds at once
+SCATTER_ROWS = 8192  # rows of a block of `scatter`
 
 
 def on_device(V: Array) -> Any:
@@ -31,17 +30,14 @@ def on_device(V: Array) -> Any:
 def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
     """A @ V, or (A * A) @ V without storing A * A.
 
-    A kernel of our own multiplies up to 16 columns, BLAS more of them.
+    A kernel of its own multiplies up to 16 columns.
     """
     if squared or (V.shape[1] <= NARROW_COLUMNS and A.flags.c_contiguous):
         out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
         columns = np.ascontiguousarray(V.T, dtype=A.dtype)
         _native.narrow_matmul(A, columns, out, squared, current().threads)
         return out
-    out = np.empty((A.shape[0], V.shape[1]), dtype=np.result_type(A, V))
-    block = min(max(A.shape[0] // 32, LEAST_BLAS_ROWS), BLAS_ROWS)
-    run(lambda rows: np.matmul(A[rows], V, out=out[rows]), blocks(A.shape[0], block))
-    return out
+    return product(A, V.T)
 
 
 def spmm(
@@ -72,11 +68,8 @@ def times(V: Array, S: Array) -> Array:
 
 def inverse(V: Array) -> Callable[[Array], Array]:
     """The function from g to V^-1 g, by a Cholesky factor of V, which is overwritten."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    # V is symmetric: its transpose has LAPACK's order of entries, and so is not copied
-    factor = cho_factor(V.T, lower=True, overwrite_a=True, check_finite=False)
-    return lambda g: np.asarray(cho_solve(factor, g.astype(np.float64), check_finite=False))
+    cholesky_in_place(V)
+    return lambda g: solve_triangle(V, solve_triangle(V, g), transposed=True)
 
 
 def project(X: Array, center: Array, axes: Array) -> Array:
@@ -85,7 +78,7 @@ def project(X: Array, center: Array, axes: Array) -> Array:
     shifted = Shifted(X, center.astype(axes.dtype))
 
     def part(rows: slice) -> None:
-        np.matmul(shifted(rows), axes.T, out=out[rows])
+        _native.dense_product(shifted(rows), axes, False, out[rows], 1)
 
     run(part, blocks(len(X), PROJECTED_ROWS))
     return out
@@ -93,29 +86,14 @@ def project(X: Array, center: Array, axes: Array) -> Array:
 
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
     """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
-    n, d = X.shape
-    shifted = Shifted(X, center)
-
-    def share(rows: slice) -> tuple[Array, Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller reports it
-            block = shifted(rows)
-            # BLAS adds in several lanes: faster than NumPy's sum of columns, and more accurate.
-            return block.T @ block, np.ones(len(block), block.dtype) @ block
-
+    shifted, d = Shifted(X, center), X.shape[1]
     total, sums = np.zeros((d, d)), np.zeros(d)
-    parts = blocks(n, int(np.clip(-(-n // 16), 1024, 8192)))
-    for first in range(0, len(parts), 16):  # a few at a time, because each product is d x d
-        shares = run(share, parts[first : first + 16])
-        run(partial(_add, total, [product for product, _ in shares]), blocks(d, ADDED_ROWS))
-        for _, sum_of_rows in shares:
-            sums += sum_of_rows
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller reports it
+        for rows in blocks(len(X), SCATTER_ROWS):
+            columns = shifted(rows).T
+            total += product(columns, columns, precise=True)
+            sums += columns.sum(axis=1)
     return total, sums
-
-
-def _add(total: Array, matrices: list[Array], rows: slice) -> None:
-    """Add some rows of matrices to those of a sum, in the order of the matrices."""
-    for matrix in matrices:
-        total[rows] += matrix[rows]
 
 
 def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
@@ -131,12 +109,12 @@ def _smooth_modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
     roots = np.sqrt(spmm(graph, ones)[:, 0].astype(np.float64))
     data = scale_entries(graph, 1 / roots, np.float32)
     walk = csr_matrix((graph.indptr, graph.indices, data), graph.shape)
-    constant = (roots / np.linalg.norm(roots)).astype(np.float32)[:, None]
+    constant = (roots / np.sqrt(np.square(roots).sum())).astype(np.float32)[:, None]
 
     def step(V: Array, a: float, b: float, W: Array | None) -> Array:
         return spmm(walk, V, scale=-a, shift=a + b, before=W)
 
-    problem = subspace.Problem(step, 2.0, constant, gram, times, lambda V: np.linalg.qr(V)[0])
+    problem = subspace.Problem(step, 2.0, constant, gram, times, lambda V: orthonormal(V)[0])
     start = random.uniform(-1, 1, (n, subspace.width(k))).astype(np.float32)
     modes = subspace.smooth_modes(problem, start, k)
     return np.asarray(modes / roots[:, None], dtype=np.float32)

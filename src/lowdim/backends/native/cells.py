@@ -22,10 +22,11 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends.native.algebra import matmul, scatter, spmm
+from lowdim.backends.native.dense import orthonormal, product, symmetric_eigen
 from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.context import current
-from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
+from lowdim.runtime.scheduling import blocks, run
 
 WIDTHS = (32, 64, 96, 128)  # numbers of dimensions of the coarse space to choose from
 VARIANCE_SHARE = 0.9  # the smallest width that keeps this share of the variance is tried first
@@ -152,13 +153,12 @@ def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array
     def apply(V: Array) -> Array:
         return multiply(A, V) if transposed is None else multiply(transposed, multiply(A, V))
 
-    Q = random.standard_normal((A.shape[1], wide)).astype(A.dtype)
-    with blas_on_one_thread():
-        for _ in range(3):
-            Q = np.linalg.qr(apply(Q))[0]
-        squares, vectors = np.linalg.eigh((Q.T @ apply(Q)).astype(np.float64))
-        axes = Q @ vectors[:, : -count - 1 : -1].astype(A.dtype)
-        return np.ascontiguousarray(axes.T), squares[: -count - 1 : -1]
+    Q = random.uniform(-1, 1, (A.shape[1], wide)).astype(A.dtype)
+    for _ in range(3):
+        Q = orthonormal(apply(Q))[0]
+    squares, vectors = symmetric_eigen(product(Q.T, apply(Q).T, precise=True))
+    axes = product(vectors[:, : -count - 1 : -1].T.astype(A.dtype), Q)
+    return axes, squares[: -count - 1 : -1]
 
 
 @dataclass(frozen=True, eq=False)

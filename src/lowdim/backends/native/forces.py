@@ -126,6 +126,11 @@ class Convolution:
         self.convolution.apply(field, current().threads)
 
 
+def even_transform(values: Array) -> None:
+    """The Fourier transform of an even function on a grid, in place; the first quarter of each."""
+    _native.even_transform(values, current().threads)
+
+
 def subtract_scaled(first: Array, a: float, second: Array, b: float) -> None:
     """Set `first` to a first - b second."""
     less = np.ascontiguousarray(second, dtype=first.dtype)

@@ -157,7 +157,7 @@ class CellIndex:
             axis=1,
         ).astype(np.int32)
         scores = np.where(candidates >= 0, np.concatenate([scores, more], axis=1), np.inf)
-        best = np.argpartition(scores, m - 1, axis=1)[:, :m]
+        best = np.argsort(scores, axis=1, kind="stable")[:, :m]
         candidates = np.take_along_axis(candidates, best, axis=1)
         short = np.flatnonzero((candidates >= 0).sum(axis=1) < self.k)
         if len(short) and p < self.cells.count:

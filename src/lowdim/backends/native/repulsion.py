@@ -14,6 +14,7 @@ from lowdim.backends.native import forces
 from lowdim.backends.protocol import FrozenField, Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.elementary import cosine_of_turns
 from lowdim.runtime.scheduling import blocks, run
 
 GRID_STEP = 0.3  # between the nodes, in units of the width of the similarity
@@ -96,8 +97,8 @@ class GridField:
         step = GRID_STEP * min(1.0, np.sqrt(self.similarity.dof))
         longest = float(span.max())
         if longest < MIN_NODES * step:  # halve the step until there are enough nodes
-            halvings = np.ceil(np.log2(MIN_NODES * step / max(longest, 1e-30)))
-            step *= 0.5 ** min(halvings, 60.0)
+            share, twos = np.frexp(MIN_NODES * step / max(longest, 1e-30))
+            step *= 0.5 ** min(int(twos) - (share == 0.5), 60)
         step = max(step, longest / MAX_NODES)
         nodes = np.ceil(span / step).astype(int) + 1 + 2 * MARGIN_NODES
         return float(step), [2 * next_fast_len(int(count), True) for count in nodes]
@@ -129,24 +130,20 @@ class GridField:
     ) -> Array:
         """The Fourier transform of w on a grid, divided by the squares of the splines' transforms.
 
-        w is even on both axes: the transform of the whole is real, even, and the cosine transform
-        of a quarter.
+        w is even on both axes, and so is its transform: a quarter is enough.
         """
-        from scipy.fft import dct
+        w = np.empty((len(rows), len(columns)))
+        out = np.empty(w.shape, dtype)
 
-        half = np.empty((len(rows), len(columns)))
-        out = np.empty(half.shape, dtype)
+        def fill(part: slice) -> None:
+            w[part] = self.similarity(rows[part, None] ** 2 + columns**2) - self._offset
 
-        def transform_rows(part: slice) -> None:
-            w = self.similarity(rows[part, None] ** 2 + columns**2)
-            half[part] = dct(w - self._offset, type=1, axis=1)
+        def divide(part: slice) -> None:
+            out[part] = w[part] / (down[part, None] * across) ** 2
 
-        def transform_columns(part: slice) -> None:
-            whole = dct(half[:, part], type=1, axis=0)
-            out[:, part] = whole / (down[:, None] * across[part]) ** 2
-
-        run(transform_rows, blocks(len(rows), LINES))
-        run(transform_columns, blocks(len(columns), LINES))
+        run(fill, blocks(len(rows), LINES))
+        forces.even_transform(w)
+        run(divide, blocks(len(rows), LINES))
         return out
 
 
@@ -177,8 +174,8 @@ class GridValues:
 def spline_transform(length: int) -> Array:
     """The first half of the Fourier transform of the values (1, 26, 66, 26, 1) / 120 of the spline
     at the nodes, which is even."""
-    angle = 2 * np.pi * np.arange(length // 2 + 1) / length
-    return np.asarray((66 + 52 * np.cos(angle) + 2 * np.cos(2 * angle)) / 120)
+    cosine = cosine_of_turns(np.arange(length // 2 + 1) / length)
+    return np.asarray((64 + 52 * cosine + 4 * cosine * cosine) / 120)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
 from lowdim.runtime.context import current
-from lowdim.runtime.interrupts import defer_interrupts
+from lowdim.runtime.interrupts import AtomicContext, defer_interrupts
 
 
 def require_torch(purpose: str) -> None:
@@ -25,12 +23,6 @@ def require_torch(purpose: str) -> None:
         )
 
 
-def load_torch() -> None:
-    """Import PyTorch; Ctrl-C waits for it, because half of PyTorch crashes when it is used."""
-    with defer_interrupts():
-        import torch  # noqa: F401
-
-
 def torch_device() -> Any:
     """The device of PyTorch for the current `lowdim.compute`.
 
@@ -42,17 +34,22 @@ def torch_device() -> Any:
     return torch.device(current().device.removeprefix("torch:"))
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit PyTorch to one thread per call, so that its sums do not depend on their number.
+class use_torch(AtomicContext[None]):
+    """Import PyTorch, and limit its calls to one thread inside the block.
 
-    Several threads are used by dividing a mini-batch into parts of fixed size instead.
+    Then its sums do not depend on the number of threads, and a forked child does not wait for the
+    threads of its parent. Several threads are used by dividing a mini-batch into parts of fixed
+    size instead. Ctrl-C waits for the import, because half of PyTorch crashes when it is used.
     """
-    import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    def _enter(self) -> None:
+        with defer_interrupts():
+            import torch
+
+        self._before = torch.get_num_threads()
+        torch.set_num_threads(1)
+
+    def _exit(self) -> None:
+        import torch
+
+        torch.set_num_threads(self._before)

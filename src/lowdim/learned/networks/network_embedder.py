@@ -12,7 +12,7 @@ from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, named_arrays, number
 from lowdim.learned.docs import NETWORK_PASSAGES
-from lowdim.learned.networks.device import load_torch
+from lowdim.learned.networks.device import use_torch
 from lowdim.messages import argument
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -50,8 +50,8 @@ class NetworkEmbedder(Embedder):
     _cached_network: Any
 
     def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
-        load_torch()
-        super()._fit_objects(objects, **arguments)
+        with use_torch():
+            super()._fit_objects(objects, **arguments)
 
     def _build(self, n_features: int) -> Any:
         """The network with its first weights."""
@@ -124,13 +124,13 @@ class NetworkEmbedder(Embedder):
         self.embedding_ = self._encode(rows)
 
     def _encode(self, rows: Rows) -> Array:
-        from lowdim.learned.networks.weights import apply
+        with use_torch():
+            from lowdim.learned.networks.weights import apply
 
-        return apply(self._network().encode, rows)
+            return apply(self._network().encode, rows)
 
     def _network(self) -> Any:
         """The trained network on the current device; built again after loading or unpickling."""
-        load_torch()
         from lowdim.learned.networks.weights import load_arrays, on_device
 
         if not hasattr(self, "_cached_network"):
@@ -140,19 +140,21 @@ class NetworkEmbedder(Embedder):
         return on_device(self._cached_network, self.mean_.dtype)
 
     def _transform(self, new: NewObjects) -> Array:
-        from lowdim.learned.networks.weights import Rows
-
         rows = new.vectors()
-        embedding = self._encode(Rows(rows, self.mean_, self.scale_))
+        with use_torch():
+            from lowdim.learned.networks.weights import Rows
+
+            embedding = self._encode(Rows(rows, self.mean_, self.scale_))
         return embedding.astype(checks.float_dtype(rows.dtype), copy=False)
 
     def _decode(self, Y: Array) -> Array:
         """Vectors of coordinates, by the decoder."""
-        from lowdim.learned.networks.weights import Rows, apply
-
         wanted = Y.astype(self.mean_.dtype, copy=False)
-        rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
-        outputs = apply(self._network().decoder, rows)
+        with use_torch():
+            from lowdim.learned.networks.weights import Rows, apply
+
+            rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
+            outputs = apply(self._network().decoder, rows)
         return np.asarray(outputs * outputs.dtype.type(self.scale_) + self.mean_, Y.dtype)
 
     def __sklearn_tags__(self) -> Any:

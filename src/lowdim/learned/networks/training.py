@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array
-from lowdim.learned.networks.device import one_thread
 from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
 from lowdim.messages import argument
@@ -148,7 +147,7 @@ def train(
         }
 
     reproducible = Reproducible(network, settings.seed)
-    with one_thread(), deterministic_convolutions, monitor:
+    with deterministic_convolutions, monitor:
         saved = monitor.load_state({}, scheduled=settings.schedule == "cosine")
         if saved is not None:
             load_arrays(network, saved["network"])

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array, dense, float_dtype
-from lowdim.learned.networks.device import one_thread, torch_device
+from lowdim.learned.networks.device import torch_device, use_torch
 from lowdim.runtime.scheduling import blocks, run
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -157,7 +157,7 @@ def apply(network: Callable[[torch.Tensor], torch.Tensor], rows: Rows) -> Array:
         missing = BLOCK_ROWS - len(x)
         if missing:  # every product has the same shape, so a row does not depend on their number
             x = torch.cat([x, x.new_zeros(missing, x.shape[1])])
-        with torch.no_grad(), one_thread():
+        with torch.no_grad(), use_torch():
             outputs = network(x)[: part.stop - part.start]
         return np.asarray(outputs.cpu().numpy())
 

@@ -9,7 +9,7 @@ import torch
 
 from lowdim.checks import Array
 from lowdim.learned.networks.weights import Rows, random_generator
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import row_of_entries
 
 SHARE = 0.05  # of the length of a difference: the Gaussian noise in each feature
 # Last keys of random numbers. NumPy takes missing keys for zeros: without these, the neighbours of

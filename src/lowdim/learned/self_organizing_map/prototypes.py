@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import dot, product
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.metrics import Metric
 from lowdim.neighbor_graphs.exact import query
@@ -119,8 +120,8 @@ class VectorPrototypes:
 
         def mean(part: slice) -> None:
             weights = kernel(part).astype(sums.dtype)
-            total = weights @ counts
-            np.divide(weights @ sums, total, out=codebook[part], where=total > 0)
+            total = product(weights, counts.T)
+            np.divide(product(weights, sums.T), total, out=codebook[part], where=total > 0)
 
         run(mean, blocks(len(codebook)))
         self.codebook = self._on_sphere(codebook)
@@ -129,7 +130,7 @@ class VectorPrototypes:
         gap = np.subtract(dense(self.rows[i : i + 1]), self.codebook, out=self._gap)
         if self._known is not None:
             np.nan_to_num(gap, copy=False)
-        squares = np.einsum("ij,ij->i", gap, gap)
+        squares = (gap * gap).sum(axis=1)
         best = int(squares.argmin())
         size = weights(best).astype(gap.dtype)
         moved = np.flatnonzero(
@@ -149,7 +150,7 @@ class VectorPrototypes:
         """Under the cosine distance only directions matter; zero prototypes stay zero."""
         if self.metric.name != "cosine":
             return codebook
-        length = np.linalg.norm(codebook, axis=1, keepdims=True)
+        length = np.sqrt((codebook * codebook).sum(axis=1, keepdims=True))
         return np.asarray(codebook / np.where(length > 0, length, 1))
 
 
@@ -181,7 +182,7 @@ class RelationalPrototypes:
         self._products = backend().matmul(self.D2, self.coefficients.T).T  # (n_units, n)
         if median:
             self._take_medians(self._products)
-        self.halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
+        self.halves = (self._products * self.coefficients).sum(axis=1) / 2
 
     def nearest(self, k: int) -> tuple[Array, Array]:
         units, squares = backend().smallest(self.squared_distances(slice(None)), k)
@@ -192,7 +193,7 @@ class RelationalPrototypes:
 
     def between(self, A: Array, B: Array) -> Array:
         cross = np.array(
-            [self._products[a] @ self.coefficients[b] for a, b in zip(A, B, strict=True)]
+            [dot(self._products[a], self.coefficients[b]) for a, b in zip(A, B, strict=True)]
         )
         return np.asarray(np.sqrt(np.maximum(cross - self.halves[A] - self.halves[B], 0)))
 
@@ -205,17 +206,17 @@ class RelationalPrototypes:
 
         def mean(part: slice) -> None:
             weights = kernel(part).astype(sums.dtype)
-            total = weights @ counts
+            total = product(weights, counts[None, :])[:, 0]
             some = total > 0
             weights = weights[some] / total[some, None]
-            products[part][some] = weights @ sums
+            products[part][some] = product(weights, sums.T)
             coefficients[part][some] = weights[:, units]
 
         run(mean, blocks(n_units))
         self.coefficients, self._products = coefficients, products
         if self.median:
             self._take_medians(products)
-        self.halves = np.einsum("un,un->u", self._products, self.coefficients) / 2
+        self.halves = (self._products * self.coefficients).sum(axis=1) / 2
 
     def _take_medians(self, products: Array) -> None:
         chosen = products.argmin(axis=1)
@@ -248,7 +249,7 @@ class RelationalPrototypes:
 
 def relational_squares(D: Array, coefficients: Array, halves: Array) -> Array:
     """Squared distances to combinations of objects, from the dissimilarities to the objects."""
-    return np.asarray((D * D) @ coefficients.T - halves)
+    return product(D * D, coefficients) - halves
 
 
 def membership(units: Array, n_units: int, dtype: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.learned.self_organizing_map.prototypes import RelationalPrototypes, VectorPrototypes
 from lowdim.messages import argument
-from lowdim.numerics.svd import principal_axes, scores
+from lowdim.numerics.svd import scores, start_axes
 from lowdim.numerics.unit_grid import UnitGrid
-from lowdim.spectral.scaling import scale_distances
+from lowdim.spectral.starts import classical_start
 
 COMPONENTS = 4  # a toroidal grid is rolled up in two planes
 EVEN = 1e-6  # relative third moment below which scores count as symmetric
@@ -38,8 +39,8 @@ def vector_start(
     random : RandomState
     """
     full = fill_missing(rows) if metric.name == "nan_euclidean" else rows
-    axes = principal_axes(full, min(COMPONENTS, *full.shape))
-    Y = scores(full, axes.mean, axes.components).astype(np.float64)
+    center, axes = start_axes(full, min(COMPONENTS, *full.shape))
+    Y = scores(full, center, axes).astype(np.float64)
     grid = make_grid(Y)
     if not isinstance(init, str):
         codebook = _check_init(init, (grid.n, rows.shape[1]))
@@ -47,7 +48,7 @@ def vector_start(
         codebook = checks.dense(full[_some(rows.shape[0], grid.n, random)])
     else:
         places = start_positions(grid, Y.shape[1]) * Y.std(axis=0) * invariant_signs(Y)
-        codebook = axes.mean + places @ axes.components.astype(np.float64)
+        codebook = center + product(places, axes.astype(np.float64).T)
     return grid, VectorPrototypes(rows, metric, codebook)
 
 
@@ -59,7 +60,7 @@ def relational_start(
     For Euclidean distances these are the prototypes of `vector_start`.
     """
     n = len(D)
-    Y = scale_distances(D, min(COMPONENTS, n - 1)).coordinates.astype(np.float64)
+    Y = classical_start(D, min(COMPONENTS, n - 1)).astype(np.float64)
     grid = make_grid(Y)
     if init == "random":
         coefficients = np.zeros((grid.n, n))
@@ -68,7 +69,7 @@ def relational_start(
         variance = Y.var(axis=0)
         spread = np.where(variance > 0, np.sqrt(variance), 1)
         places = start_positions(grid, Y.shape[1]) * invariant_signs(Y)
-        coefficients = 1 / n + places @ (Y / spread / n).T
+        coefficients = 1 / n + product(places, Y / spread / n)
     return grid, RelationalPrototypes(D, coefficients, median)
 
 

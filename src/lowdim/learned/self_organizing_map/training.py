@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import checks
+from lowdim.backends.native.dense import product, symmetric_eigen
 from lowdim.checks import Array
 from lowdim.learned.self_organizing_map.prototypes import Kernel, Prototypes
 from lowdim.numerics.unit_grid import UnitGrid
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.checkpoint import random_state_of
+from lowdim.runtime.elementary import exp, power
 
 NEIGHBORHOODS = ("gaussian", "bubble", "cut_gaussian")
 LARGEST_TABLE = 2048  # units up to which their distances on the grid are kept: 32 MB
@@ -36,7 +38,7 @@ class Schedule(NamedTuple):
 
     def at(self, share: float) -> float:
         """The value after a share of the training."""
-        return float(self.first * (self.last / self.first) ** share)
+        return float(self.first * power(self.last / self.first, share))
 
 
 def weights(squares: Array, radius: float, neighborhood: str) -> Array:
@@ -44,7 +46,7 @@ def weights(squares: Array, radius: float, neighborhood: str) -> Array:
     inside = squares <= radius * radius * SLACK
     if neighborhood == "bubble":
         return inside.astype(np.float64)
-    gaussian = np.exp(squares / (-2 * radius * radius))
+    gaussian = np.asarray(exp(squares / (-2 * radius * radius)))
     return gaussian if neighborhood == "gaussian" else np.asarray(gaussian * inside)
 
 
@@ -158,7 +160,9 @@ def interpolate_places(grid: UnitGrid, units: Array, squares: Array, gaps: Array
         others, gap, steps = others[apart], gap[apart], steps[apart]
         t = (squares[mine, unit][:, None] + gap - squares[np.ix_(mine, others)]) / (2 * gap)
         along = np.clip(t, -1, 1) * (steps * steps).sum(axis=1)
-        moves = along @ np.linalg.pinv(steps).T
-        length = np.linalg.norm(moves, axis=1, keepdims=True)
+        values, turn = symmetric_eigen(product(steps.T, steps.T))  # steps are shorter than 2
+        inverse = product(turn / np.where(values > 1e-12, values, np.inf), turn)
+        moves = product(product(along, steps.T), inverse)
+        length = np.sqrt((moves * moves).sum(axis=1, keepdims=True))
         places[mine] += moves * np.minimum(1, 0.5 / np.maximum(length, 0.5))
     return np.asarray(places)

@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.neighbor_embedding.umap.layout import negatives_per_epoch
 from lowdim.neighbor_embedding.umap.output_spaces import Space
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import row_of_entries
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.checkpoint import random_state_of
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.objects.neighbors import neighbors
+from lowdim.runtime.elementary import exp, log, log2
 
 MIN_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
@@ -59,7 +59,7 @@ def fuzzy_graph(
         far = np.asarray(np.inf, distances.dtype)
         distances = np.where(distances >= disconnection, far, distances)
     values, rho, sigma = backend().memberships(
-        arcs.indptr, distances, np.log2(n_neighbors), local_connectivity
+        arcs.indptr, distances, log2(n_neighbors), local_connectivity
     )
     return FuzzyGraph(backend().fuzzy_union(with_data(arcs, values), mix), rho, sigma)
 
@@ -67,7 +67,7 @@ def fuzzy_graph(
 def directed_graph(graph: NeighborGraph, n_neighbors: int) -> Any:
     """The directed fuzzy graph, without the union with its transpose: a CSR matrix."""
     arcs = graph.csr()
-    values, _, _ = backend().memberships(arcs.indptr, arcs.data, np.log2(n_neighbors), 1.0)
+    values, _, _ = backend().memberships(arcs.indptr, arcs.data, log2(n_neighbors), 1.0)
     matrix = with_data(arcs, values)
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -83,7 +83,7 @@ def log_radii(matrix: Any, distances: Any) -> Array:
     rows = row_of_entries(matrix.indptr)
     total = np.bincount(rows, matrix.data, minlength=matrix.shape[0])
     spread = np.bincount(rows, matrix.data * squares, minlength=matrix.shape[0])
-    return np.asarray(np.log(1e-8 + spread / np.where(total > 0, total, 1)), dtype=matrix.dtype)
+    return np.asarray(log(1e-8 + spread / np.where(total > 0, total, 1)), dtype=matrix.dtype)
 
 
 def log_radii_of_points(Y: Array, n_neighbors: int) -> Array:
@@ -134,12 +134,12 @@ def new_memberships(
     m, k = distances.shape
     indptr = np.arange(m + 1, dtype=np.int64) * k
     flat = np.ascontiguousarray(distances).ravel()
-    own, _, _ = backend().memberships(indptr, flat, np.log2(n_neighbors), local_connectivity)
+    own, _, _ = backend().memberships(indptr, flat, log2(n_neighbors), local_connectivity)
     own = own.reshape(m, k)
     beyond = np.maximum(distances - known.rho[nearest], 0)
     sigma = known.sigma[nearest]
     with np.errstate(invalid="ignore", divide="ignore"):
-        theirs = np.where(beyond > 0, np.exp(-beyond / sigma), 1)
+        theirs = np.where(beyond > 0, exp(-beyond / sigma), 1)
     theirs = np.where(distances <= reach[nearest], theirs, 0).astype(own.dtype)
     both = own * theirs
     return np.asarray(mix * (own + theirs - both) + (1 - mix) * both, dtype=own.dtype)

@@ -19,9 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
 from lowdim.neighbor_embedding.anchors import Spring
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.elementary import exp, log, power
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
 NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sample_rate=1
@@ -31,6 +33,7 @@ NEGATIVES_PER_RATE = 3.2  # random points per vertex and epoch, for negative_sam
 TRAVEL = 4000
 MOMENTUM = (0.5, 0.95)  # its least and largest value
 MOMENTUM_ALL_PAIRS = 0.8  # without sampling, where more would make the layout oscillate
+FIT_ROUNDS = 200  # of `fit_curve` at most
 AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is heard
 
 
@@ -189,14 +192,14 @@ class Layout:
         assert self.density is not None
         mass, spread = backend().layout_radii(self.arcs, self.Y, self.curve)
         mass = np.maximum(mass.astype(np.float64), 1e-12)
-        radii = np.log(1e-8 + spread / mass)
+        radii = log(1e-8 + spread / mass)
         n = len(radii)
         variance = float(radii.var()) + self.density.shift
-        covariance = float(radii @ self.wanted) / max(n - 1, 1)
+        covariance = dot(radii, self.wanted) / max(n - 1, 1)
         gain = self.wanted - covariance * (radii - radii.mean()) / variance
         gain *= 4 * self.density.weight * self.total / (np.sqrt(variance) * n)
         kind = self.Y.dtype
-        return (gain / (mass * np.exp(radii))).astype(kind), (gain / mass).astype(kind)
+        return (gain / (mass * exp(radii))).astype(kind), (gain / mass).astype(kind)
 
 
 class Resumable(Protocol):
@@ -250,11 +253,34 @@ def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:
     """a and b such that 1 / (1 + a d^2b) fits 1 up to min_dist and exp(-(d - min_dist) / spread)
     beyond.
 
-    Least squares over 300 distances up to 3 * spread.
+    Least squares over 300 distances up to 3 * spread, by the method of Levenberg (1944).
     """
-    from scipy.optimize import curve_fit
+    d, least = np.linspace(0, 3, 300)[1:], min_dist / spread  # in units of spread
+    wanted, logs = np.where(d < least, 1.0, exp(least - d)), log(d)
 
-    d, least = np.linspace(0, 3, 300), min_dist / spread  # in units of spread
-    wanted = np.where(d < least, 1.0, np.exp(least - d))
-    (a, b), _ = curve_fit(lambda d, a, b: 1 / (1 + a * d ** (2 * b)), d, wanted)
-    return float(a * spread ** (-2 * b)), float(b)
+    def residuals(a: float, b: float) -> tuple[Array, Array]:
+        """Those at a and b, and their derivatives by a and by b."""
+        powers = exp(2 * b * logs)
+        similar = 1 / (1 + a * powers)
+        slope = -similar * similar * powers
+        return similar - wanted, np.array([slope, 2 * a * logs * slope])
+
+    a, b, damping = 1.0, 1.0, 1e-3
+    gaps, slopes = residuals(a, b)
+    error = float((gaps * gaps).sum())
+    for _ in range(FIT_ROUNDS):
+        (aa, ab), (_, bb) = (slopes[:, None] * slopes[None, :]).sum(axis=2)
+        ga, gb = (slopes * gaps).sum(axis=1)
+        aa, bb = aa * (1 + damping), bb * (1 + damping)
+        size = aa * bb - ab * ab
+        tried = a - (bb * ga - ab * gb) / size, b - (aa * gb - ab * ga) / size
+        trial = residuals(*tried)
+        lower = float((trial[0] * trial[0]).sum())
+        if tried[0] > 0 and tried[1] > 0 and lower <= error:
+            change = abs(tried[0] - a) + abs(tried[1] - b)
+            (a, b), (gaps, slopes), error, damping = tried, trial, lower, damping / 10
+            if change < 1e-12:
+                break
+        else:
+            damping *= 10
+    return float(a * power(spread, -2 * b)), float(b)

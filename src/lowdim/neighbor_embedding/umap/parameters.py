@@ -23,7 +23,7 @@ from lowdim.neighbor_embedding.umap.layout import fit_curve
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES, start_dim
 from lowdim.neighbor_embedding.umap.targets import DISCRETE
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.precomputed import lists_without_self
+from lowdim.neighbor_graphs.lists import lists_without_self
 from lowdim.objects.objects import GivenGraph, Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 

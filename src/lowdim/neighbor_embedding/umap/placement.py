@@ -47,7 +47,7 @@ def place_by_membership(
     m, k = nearest.shape
     share = weights.astype(np.float64)
     share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-    Y = np.einsum("mk,mkd->md", share, embedding[nearest].astype(np.float64))
+    Y = (share[:, :, None] * embedding[nearest].astype(np.float64)).sum(axis=1)
     Y = np.ascontiguousarray(Y, dtype=embedding.dtype)
     indptr = np.arange(m + 1) * k
     links = csr_array(

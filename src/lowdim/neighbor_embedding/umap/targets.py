@@ -16,8 +16,9 @@ from lowdim.neighbor_embedding.umap.fuzzy_graph import (
     intersect,
     with_data,
 )
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import row_of_entries
 from lowdim.objects.objects import objects_of
+from lowdim.runtime.elementary import exp
 
 DISCRETE = ("categorical", "ordinal", "count", "string")
 UNKNOWN_LABEL_DISTANCE = 1.0  # between two labels of which at least one is unknown
@@ -132,7 +133,7 @@ def edit_distance(one: str, other: str) -> int:
 
 def intersect_distances(matrix: Any, distances: Array) -> Any:
     """A fuzzy graph whose memberships are multiplied by exp(-distance) of each edge."""
-    data = matrix.data * np.exp(-distances).astype(matrix.dtype)
+    data = matrix.data * exp(-distances).astype(matrix.dtype)
     return connect_locally(with_data(matrix, data))
 
 

@@ -29,10 +29,9 @@ from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
-from lowdim.objects.blocked_objects import BlockedObjects
 from lowdim.objects.identical import identical_rows
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import BlockedObjects, Objects
 
 UPDATE_EPOCHS = 0.05  # share of the epochs of a fit, the last ones, that `update` runs
 BALANCE = 0.003  # share of the pull towards a global map with global_weight=0.5
@@ -243,8 +242,8 @@ class UMAP(UMAPParameters):
         self._check_parameters(objects.n)
         if (pinned is not None or self.global_weight > 0) and self.output_metric != "euclidean":
             raise ValueError(
-                "pinned and global_weight need output_metric='euclidean', got "
-                f"{self.output_metric!r}."
+                f"pinned and {argument('global_weight')} need "
+                f"{argument('output_metric', 'euclidean')}, got {self.output_metric!r}."
             )
         anchors = pins(pinned, pin_strength, objects.n, self._start_dim, objects.dtype)
         if self.unique:  # the others get the coordinates of the first of a set of identical rows

@@ -306,7 +306,7 @@ class KernelPCA(Embedder):
     def _transform(self, new: NewObjects) -> Array:
         if self._from_graph:
             eigenpairs = Eigenpairs(self.eigenvalues_, self.eigenvectors_)
-            Y = self._graph_kernel.place(new, eigenpairs)
+            Y = self._graph_kernel().place(new, eigenpairs)
             return Y.astype(self.embedding_.dtype, copy=False)
         K = new.vectors()
         if hasattr(self, "X_fit_"):
@@ -346,7 +346,6 @@ class KernelPCA(Embedder):
         """Whether the neighbour graph of the training objects defines the kernel."""
         return isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
 
-    @property
     def _graph_kernel(self) -> GraphKernel:
         """The graph kernel with what was fitted."""
         kernel = graph_kernel(self.kernel, self.kernel_params)

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends.native.dense import cholesky_in_place
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.numerics.linear_systems import cholesky_in_place
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run

@@ -11,7 +11,7 @@ from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
-from lowdim.numerics.svd import principal_axes, scores
+from lowdim.numerics.svd import principal_scores
 from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import LARGEST_KEPT_MATRIX, Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
@@ -188,10 +188,7 @@ class CurvilinearComponentAnalysis(Embedder):
     def _start(self, objects: Objects, distances: Distances) -> Array:
         if objects.euclidean:
             rows = objects.vectors("init='auto'")
-            k = min(self.n_components, *rows.shape)
-            axes = principal_axes(rows, k)
-            start = scores(rows, axes.mean, axes.components)
-            return np.pad(start, ((0, 0), (0, self.n_components - k)))
+            return principal_scores(rows, self.n_components)
         if isinstance(distances, np.ndarray):
             return classical_start(distances, self.n_components)
         random = check_random_state(seed_of(self.random_state))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.runtime.elementary import exp, log
 from lowdim.runtime.scheduling import blocks, run
 
 NEIGHBORS = 15  # number of nearest training objects that place a new one
@@ -61,7 +62,7 @@ def _place(images: Array, X: Array) -> Array:
     known = X[:, 0] == 0
     X = np.where(known[:, None], 1.0, X)
     reach = X[:, -1]
-    base = np.log(X[:, :1]) - np.log(X)
+    base = log(X[:, :1]) - log(X)
     y = _mean(base - _lengths(images - images[:, :1]) / reach[:, None], images)
     y[known] = images[known, 0]
     moving = np.flatnonzero(~known)
@@ -81,11 +82,11 @@ def _place(images: Array, X: Array) -> Array:
 
 def _lengths(gap: Array) -> Array:
     """Norms of vectors."""
-    return np.asarray(np.sqrt(np.einsum("mkd,mkd->mk", gap, gap)))
+    return np.asarray(np.sqrt((gap * gap).sum(axis=2)))
 
 
 def _mean(log_weights: Array, points: Array) -> Array:
     """Weighted means of points; weights are given by their logarithms, to avoid underflow."""
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    weights = exp(log_weights - log_weights.max(axis=1, keepdims=True))
     total = weights.sum(axis=1)
-    return np.asarray(np.einsum("mk,mkd->md", weights, points) / total[:, None])
+    return np.asarray((weights[:, :, None] * points).sum(axis=1) / total[:, None])

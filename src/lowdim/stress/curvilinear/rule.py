@@ -18,6 +18,7 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.numerics.starts import check_start, random_start
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.elementary import power
 from lowdim.runtime.scheduling import blocks
 
 NEIGHBORHOODS = ("exponential", "step")
@@ -51,7 +52,7 @@ class Decrease(NamedTuple):
     def at(self, epoch: int, epochs: int) -> float:
         """The value in an epoch."""
         done = epoch / max(epochs - 1, 1)
-        return float(self.first ** (1 - done) * self.last**done)
+        return float(power(self.first, 1 - done) * power(self.last, done))
 
 
 def curvilinear(
@@ -102,7 +103,7 @@ def curvilinear(
         reach = Decrease(decrease.first * unit, decrease.last * unit)
     n = len(start)
     seed, step = seed_of(random_state), neighborhood == "step"
-    ranked = np.argsort(np.einsum("cn,cn->n", Y, Y), kind="stable").astype(np.int32)
+    ranked = np.argsort((Y * Y).sum(axis=0), kind="stable").astype(np.int32)
 
     def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
         """One epoch with the given pins; the error before each move, each pair counted once."""
@@ -204,7 +205,8 @@ def _unit(start: Array) -> float:
     size = float(np.abs(start).max(initial=0.0))
     if not np.isfinite(size):
         raise ValueError("X: the numbers are too large, their squares overflow. Divide X first.")
-    return float(np.exp2(np.clip(-np.floor(np.log2(size)), -1000, 1000))) if size > 0 else 1.0
+    twos = int(np.clip(1 - np.frexp(size)[1], -1000, 1000))
+    return float(np.ldexp(1.0, twos)) if size > 0 else 1.0
 
 
 def _decrease(value: Any, name: str, most: float, otherwise: str = "") -> Decrease:

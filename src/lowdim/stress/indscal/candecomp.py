@@ -13,7 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lowdim.backends.native.dense import product, stack_product, symmetric_eigen
 from lowdim.checks import Array
+from lowdim.numerics.eigenpairs import start_eigenpairs
+from lowdim.numerics.linear_systems import nonnegative_minimum
+from lowdim.runtime.elementary import normal_numbers
 
 Inner = Callable[[Array, Array], Array]
 """From the Gram matrix X'X and the stack X'B_kX to the best C_k."""
@@ -27,27 +31,28 @@ class SharedSpace:
         self.squares = np.array([float((Bk.astype(np.float64) ** 2).sum()) for Bk in B])
 
     def __call__(self, X: Array) -> tuple[float, Array]:
-        BX = self.products(X)
-        gram = X.T @ X
-        C = self.inner(gram, X.T @ BX)
-        gradient = (X @ (C @ gram @ C) - BX @ C).sum(axis=0) * (4 / len(self.B))
-        return float(self.losses(X.T @ BX, gram, C).mean()), gradient
+        BX, gram = self.products(X), product(X.T, X.T)
+        XBX = stack_product(X.T, BX)
+        C = self.inner(gram, XBX)
+        inside = stack_product(stack_product(C, gram), C)
+        gradient = (stack_product(X, inside) - stack_product(BX, C)).sum(axis=0)
+        return float(self.losses(XBX, gram, C).mean()), gradient * (4 / len(self.B))
 
     def products(self, X: Array) -> Array:
         """The stack of B_k X."""
-        return np.asarray(np.matmul(self.B, X.astype(self.B.dtype)), dtype=np.float64)
+        return stack_product(self.B, X.astype(self.B.dtype)).astype(np.float64, copy=False)
 
     def weights(self, X: Array) -> tuple[Array, Array]:
         """The best C_k, and the share of each subject's sum of squares that the model explains."""
-        XBX, gram = X.T @ self.products(X), X.T @ X
+        XBX, gram = stack_product(X.T, self.products(X)), product(X.T, X.T)
         C = self.inner(gram, XBX)
         return C, 1 - self.losses(XBX, gram, C) / self.squares
 
     def losses(self, XBX: Array, gram: Array, C: Array) -> Array:
         """|B_k - X C_k X'|^2 of each subject, from X'B_kX and X'X."""
-        fit = np.einsum("kab,kab->k", C, XBX)
-        scaled = C @ gram
-        size = np.einsum("kab,kba->k", scaled, scaled)
+        fit = (C * XBX).sum(axis=(1, 2))
+        scaled = stack_product(C, gram)
+        size = (scaled * scaled.transpose(0, 2, 1)).sum(axis=(1, 2))
         return np.asarray(np.maximum(self.squares - 2 * fit + size, 0))
 
 
@@ -66,37 +71,31 @@ def full_weights(gram: Array, XBX: Array) -> Array:
 
     B_k is projected on the span of X, and its negative eigenvalues there are set to 0.
     """
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = symmetric_eigen(gram)
     root = np.sqrt(np.maximum(values, 1e-14 * max(float(values[-1]), 1e-300)))
     basis = vectors / root
-    inside, turn = np.linalg.eigh(basis.T @ XBX @ basis)
-    kept = (turn * np.maximum(inside, 0)[:, None, :]) @ turn.transpose(0, 2, 1)
-    return np.asarray(basis @ kept @ basis.T)
+    inside, turn = symmetric_eigen(stack_product(stack_product(basis.T, XBX), basis))
+    kept = stack_product(turn * np.maximum(inside, 0)[:, None, :], turn.transpose(0, 2, 1))
+    return stack_product(stack_product(basis, kept), basis.T)
 
 
 def nonnegative(A: Array, targets: Array) -> Array:
     """For each row t of `targets`, the w >= 0 that minimises w'Aw - 2 w't."""
-    from scipy.optimize import nnls
-
     size = np.sqrt(np.maximum(np.diagonal(A), 1e-300))
     scaled = A / np.outer(size, size)
-    values, vectors = np.linalg.eigh(scaled)
-    root = np.sqrt(np.maximum(values, 1e-14))
-    factor = (vectors * root) @ vectors.T
-    inverse = (vectors / root) @ vectors.T
-    right = (targets / size) @ inverse
-    free = right @ inverse
+    values, vectors = symmetric_eigen(scaled)
+    values = np.maximum(values, 1e-14)
+    wanted = targets / size
+    free = product(product(wanted, vectors.T) / values, vectors)
+    positive = product(vectors * values, vectors)
     for k in np.flatnonzero((free < 0).any(axis=1)):
-        free[k] = nnls(factor, right[k])[0]
+        free[k] = nonnegative_minimum(positive, wanted[k])
     return np.asarray(free / size)
 
 
 def principal_space(B: Array, p: int) -> tuple[Array, Array]:
     """The p leading eigenvectors of the mean of the B_k, and their eigenvalues, not negative."""
-    from lowdim.numerics.eigenpairs import top_eigenpairs
-
-    mean = B.mean(axis=0, dtype=np.float64)
-    eigenpairs = top_eigenpairs(mean, p)
+    eigenpairs = start_eigenpairs(B.mean(axis=0, dtype=np.float64), p)
     return eigenpairs.vectors, np.maximum(eigenpairs.values, 0)
 
 
@@ -110,15 +109,15 @@ def simultaneous_axes(B: Array, p: int, random: np.random.RandomState, tries: in
     """
     U, values = principal_space(B, p)
     root = np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-300)))
-    inside = np.matmul(U.T, np.matmul(B, U.astype(B.dtype)).astype(np.float64))
+    inside = stack_product(U.T, stack_product(B, U.astype(B.dtype)).astype(np.float64))
     whitened = inside / np.outer(root, root)
     centered = whitened - whitened.mean(axis=0)
     spaces = []
     for _ in range(tries):
-        mixture = np.einsum("k,kab->ab", random.standard_normal(len(B)), centered)
-        turn = np.linalg.eigh(mixture)[1]
-        turned = turn.T @ centered @ turn
+        mixture = (normal_numbers(random, len(B))[:, None, None] * centered).sum(axis=0)
+        turn = symmetric_eigen((mixture + mixture.T) / 2)[1]
+        turned = stack_product(stack_product(turn.T, centered), turn)
         outside = float((turned**2).sum() - (np.diagonal(turned, axis1=1, axis2=2) ** 2).sum())
-        spaces.append((outside, (U * root) @ turn))
+        spaces.append((outside, product(U * root, turn.T)))
     spaces.sort(key=lambda pair: pair[0])
     return [space for _, space in spaces]

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lowdim.backends.native.dense import orthonormal, product, stack_product, symmetric_eigen
 from lowdim.checks import Array
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.elementary import normal_numbers
 from lowdim.stress.indscal.candecomp import (
     SharedSpace,
     diagonal_weights,
@@ -61,15 +63,15 @@ class SubjectWeights:
             C = shared.weights(X)[0]
             order = np.argsort(-(np.diagonal(C, axis1=1, axis2=2) ** 2).sum(axis=0), kind="stable")
             return fix_signs(X[:, order]), self.storage_form(C[:, order][:, :, order])
-        X = np.linalg.svd(X, full_matrices=False)[0]
-        turn = np.linalg.eigh(shared.weights(X)[0].mean(axis=0))[1][:, ::-1]
-        X = fix_signs(X @ turn)
+        X = orthonormal(X)[0]
+        turn = symmetric_eigen(shared.weights(X)[0].mean(axis=0))[1][:, ::-1]
+        X = fix_signs(product(X, turn.T))
         return X, self.storage_form(shared.weights(X)[0])
 
     def explained_shares(self, B: Array, X: Array, weights: Array) -> Array:
         """1 - |B_k - X C_k X'|^2 / |B_k|^2 of each subject."""
         shared, X = self.shared_space(B), X.astype(np.float64)
-        XBX, gram = X.T @ shared.products(X), X.T @ X
+        XBX, gram = stack_product(X.T, shared.products(X)), product(X.T, X.T)
         losses = shared.losses(XBX, gram, self.matrices(weights))
         return np.asarray(1 - losses / shared.squares)
 
@@ -84,7 +86,7 @@ class SubjectWeights:
 
 def random_spaces(n: int, p: int, count: int, random: np.random.RandomState) -> list[Array]:
     """Random group spaces, centred."""
-    drawn = [random.standard_normal((n, p)) for _ in range(count)]
+    drawn = [normal_numbers(random, (n, p)) for _ in range(count)]
     return [start - start.mean(axis=0) for start in drawn]
 
 
@@ -116,9 +118,9 @@ def square_root(C: Array, name: str) -> Array:
 
     `name` says in the message of an error which weights are negative.
     """
-    values, vectors = np.linalg.eigh(C)
+    values, vectors = symmetric_eigen(C)
     if values[0] < -1e-5 * max(float(np.abs(values).max()), 1e-300):
         raise ValueError(
             f"{name} has the negative weight {values[0]:g}: no distances belong to it."
         )
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T)
+    return product(vectors * np.sqrt(np.maximum(values, 0)), vectors)

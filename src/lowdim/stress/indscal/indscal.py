@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder
 from lowdim.estimator.fitted_state import Numbers, Rule, any_number
@@ -241,7 +242,8 @@ class INDSCAL(Embedder):
             )
         flat = checks.vectors(Y.reshape(len(Y), -1), name="Y").astype(np.float64)
         matrices = self._model.matrices(flat.reshape(Y.shape))
-        spaces = [self.embedding_ @ square_root(C, f"Y[{k}]") for k, C in enumerate(matrices)]
+        roots = [square_root(C, f"Y[{k}]") for k, C in enumerate(matrices)]
+        spaces = [product(self.embedding_, root) for root in roots]
         return np.stack([squareform(pdist(X)).astype(self.embedding_.dtype) for X in spaces])
 
     def subject_space(self, k: int) -> Array:
@@ -259,7 +261,7 @@ class INDSCAL(Embedder):
         check_is_fitted(self)
         k = checks.integer(k, "k", 0, len(self.weights_) - 1, " (one less than n_subjects)")
         root = square_root(self._model.matrices(self.weights_)[k], f"weights_[{k}]")
-        return np.asarray((self.embedding_ @ root).astype(self.embedding_.dtype))
+        return np.asarray(product(self.embedding_, root).astype(self.embedding_.dtype))
 
     def _objects(self, X: Any) -> Subjects:
         subjects = subjects_of(X)

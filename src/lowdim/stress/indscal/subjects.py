@@ -72,6 +72,6 @@ def subjects_of(X: Any, n: int | None = None) -> Subjects:
                 "the objects. Leave it out."
             )
         inner = double_center((D / D.dtype.type(largest)) ** 2)
-        size = float(np.linalg.norm(inner.astype(np.float64)))
+        size = float(np.sqrt(np.square(inner, dtype=np.float64).sum()))
         B[k], scales[k] = inner / D.dtype.type(size), largest * np.sqrt(size)
     return Subjects(B, scales)

@@ -13,19 +13,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from lowdim.backends import backend
+from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
 from lowdim.numerics.starts import random_start
 from lowdim.objects.new_objects import as_new
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.callbacks import Monitor
-from lowdim.runtime.scheduling import run
+from lowdim.runtime.scheduling import blocks, run
 from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.disparities import curve, disparities, order_pairs
 from lowdim.stress.majorization import Majorized, smacof, smacof_pairs, sum_of_squares
 from lowdim.stress.mds.sampled import FAR, LAST, NEAR, descend_sampled
 from lowdim.stress.mds.starts import start_from_pairs
 
+VALUES_AT_ONCE = 2**20  # dissimilarities of which a sum is computed at once
 METRIC_STEPS = 5  # of a random start, whose order of distances is no information yet
 
 Random = np.random.RandomState
@@ -220,5 +222,6 @@ def _sum_of_squared_distances(X: Array) -> float:
 def _random_like(values: Array, n: int, k: int, random: Random) -> Array:
     """Random coordinates whose distances have the root mean square of dissimilarities."""
     flat = values.ravel()
-    squares = np.einsum("i,i->", flat, flat, dtype=np.float64)  # without a copy of the values
+    # in blocks, without a copy of all values in float64
+    squares = sum(dot(flat[part], flat[part]) for part in blocks(flat.size, VALUES_AT_ONCE))
     return random_start(n, k, float(np.sqrt(squares / flat.size)), random, values.dtype)

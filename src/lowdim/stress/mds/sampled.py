@@ -18,6 +18,7 @@ from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.checkpoint import random_state_of
+from lowdim.runtime.elementary import power
 from lowdim.runtime.scheduling import blocks, run
 from lowdim.stress.majorization import Majorized
 
@@ -81,7 +82,8 @@ def descend_sampled(
                     targets[tile] = metric.block(rows[own[:side]], rows[own[side:]])
 
             run(measure, blocks(n_tiles, BLOCK_TILES))
-            now = rate * (last / rate) ** ((iteration - 1) / max(monitor.max_iter - 1, 1))
+            done = (iteration - 1) / max(monitor.max_iter - 1, 1)
+            now = rate * float(power(last / rate, done))
             weights = None if weigh is None else weigh(targets)
             stress = backend().stress_sgd_round(order, targets, weights, now, X)
             history.append(stress * whole)

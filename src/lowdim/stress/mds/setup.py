@@ -9,9 +9,10 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product, singular_vectors
 from lowdim.checks import Array
 from lowdim.numerics.starts import check_start
-from lowdim.numerics.svd import principal_axes, scores
+from lowdim.numerics.svd import principal_scores
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.objects.pairs import Pairs, dense_pairs, require_connected, sampled_pairs
 from lowdim.stress.majorization import Majorized
@@ -100,8 +101,7 @@ def _classical(problem: StressProblem, objects: Objects, k: int, random: Random)
     if objects.euclidean:
         rows = objects.vectors("init='classical'")
         if k <= min(rows.shape):
-            axes = principal_axes(rows, k)
-            return scores(rows, axes.mean, axes.components)
+            return principal_scores(rows, k)
     return problem.classical_start(k, random)
 
 
@@ -174,5 +174,5 @@ def same_shape(X: Array, Y: Array) -> bool:
     """Whether two configurations are equal after translation and rotation, up to `SAME_SHAPE`."""
     X, Y = (np.asarray(Z - Z.mean(axis=0), dtype=np.float64) for Z in (X, Y))
     size = float((X**2).sum())
-    overlap = float(np.linalg.svd(X.T @ Y, compute_uv=False).sum())
+    overlap = float(singular_vectors(product(X.T, Y.T))[1].sum())
     return size + float((Y**2).sum()) - 2 * overlap <= SAME_SHAPE**2 * size

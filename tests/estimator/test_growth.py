@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import lowdim
+from lowdim.estimator.growth import join_graph, join_objects
 from lowdim.estimator.updating import novelty
-from lowdim.objects.growth import join_graph, join_objects
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import objects_of
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import row_of_entries
+from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run

@@ -1,0 +1,167 @@
+"""Search for objects by id, text, category or value."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.checks import Array
+from lowdim.studio.datasets import read_about, read_column, read_value
+
+MOST_HITS = 20  # objects that are listed
+_CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.+)")
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=": np.isclose,
+    "!=": lambda a, b: ~np.isclose(a, b),
+}
+_END = ord("\n")  # between the texts of two objects
+
+
+class Hits(NamedTuple):
+    """Rows that match in a column; None stands for the ids."""
+
+    column: str | None
+    rows: Array
+
+
+def search(folder: Path, query: str) -> list[Hits]:
+    """The objects that match a query, by column.
+
+    A query is a condition on a column (`alcohol > 14`, `cultivar = class_1`), or a text that is
+    sought in the ids, in the columns of text and in the names of categories; a number is also
+    compared with the values of all columns of numbers.
+    """
+    about = read_about(folder)
+    query = query.strip().lower().replace("\n", " ")
+    if not query:
+        return []
+    condition = _CONDITION.fullmatch(query)
+    names = {name.lower(): name for name in [*about["places"], *about["texts"]]}
+    if condition is not None and condition[1] in names:
+        name, how, value = names[condition[1]], condition[2], condition[3]
+        return [Hits(name, _find_condition(folder, name, how, value))]
+    found = [Hits(None, _find_text(folder, None, query))] if about["ids"] is not None else []
+    found += [Hits(name, _find_text(folder, name, query)) for name in about["texts"]]
+    number = _as_number(query)
+    for name, (kind, _) in about["places"].items():
+        if kind == "category":
+            found.append(Hits(name, _find_kinds(folder, name, lambda kind: query in kind)))
+        elif kind == "number" and number is not None:
+            values = np.asarray(read_column(folder, name))
+            found.append(Hits(name, np.flatnonzero(np.isclose(values, number, atol=0))))
+    return [one for one in found if len(one.rows)]
+
+
+def describe_hits(folder: Path, found: list[Hits]) -> dict[str, Any]:
+    """How many objects match, and the first of them with what matches."""
+    ids = read_about(folder)["ids"]
+    listed: dict[int, str | None] = {}
+    for column, rows in found:
+        for row in rows[: MOST_HITS - len(listed)].tolist():
+            listed.setdefault(row, column)
+    hits = [
+        {
+            "row": row,
+            "name": f"row {row}" if ids is None else ids[row],
+            "column": column,
+            "value": "" if column is None else _text(read_value(folder, column, row)),
+        }
+        for row, column in listed.items()
+    ]
+    return {"total": len(all_rows(found)), "hits": hits}
+
+
+def all_rows(found: list[Hits]) -> Array:
+    """The rows of all hits, in order."""
+    hit = np.zeros(1 + max((int(one.rows.max(initial=-1)) for one in found), default=-1), bool)
+    for one in found:
+        hit[one.rows] = True
+    return np.flatnonzero(hit)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _find_condition(folder: Path, name: str, how: str, value: str) -> Array:
+    about = read_about(folder)
+    if name in about["texts"]:
+        return _find_text(folder, name, value)
+    kind, _ = about["places"][name]
+    if kind == "category":
+        differs = how == "!="
+        return _find_kinds(folder, name, lambda kind: (kind == value) != differs)
+    number = _as_number(value)
+    if kind == "date":
+        number = _days(value, about["categories"][name])
+    if number is None:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(_COMPARE[how](np.asarray(read_column(folder, name)), number))
+
+
+def _days(text: str, origin: float) -> float | None:
+    """A date as the values of a column are: days since its first one."""
+    try:
+        return float(np.datetime64(text.replace(" ", "T"), "m").astype(float)) / 1440 - origin
+    except ValueError:
+        return None
+
+
+def _find_kinds(folder: Path, name: str, matches: Callable[[str], bool]) -> Array:
+    values = read_column(folder, name)
+    assert isinstance(values, dict)
+    passing = np.array([*(matches(kind.lower()) for kind in values["categories"]), False])
+    return np.flatnonzero(passing[values["codes"]]) if passing.any() else np.empty(0, np.int64)
+
+
+class _Texts(NamedTuple):
+    """All texts of a column as bytes, the end of each, and how often each byte occurs."""
+
+    letters: Array
+    ends: Array
+    counts: Array
+
+
+@lru_cache(maxsize=8)
+def _texts(folder: Path, name: str | None) -> _Texts:
+    about = read_about(folder)
+    texts = about["ids"] if name is None else about["texts"][name]
+    encoded = [("" if one is None else one).lower().replace("\n", " ").encode() for one in texts]
+    letters = np.frombuffer(b"\n".join([*encoded, b""]), np.uint8)
+    ends = np.flatnonzero(letters == _END) + 1
+    return _Texts(letters, ends, np.bincount(letters, minlength=256))
+
+
+def _find_text(folder: Path, name: str | None, query: str) -> Array:
+    """The rows whose text holds the query; those equal to it come first, then those it begins."""
+    letters, ends, counts = _texts(folder, name)
+    wanted = np.frombuffer(query.encode(), np.uint8)
+    rarest, *others = np.argsort(counts[wanted], kind="stable").tolist()
+    at = np.flatnonzero(letters == wanted[rarest]) - rarest
+    at = at[(at >= 0) & (at < len(letters) - len(wanted))]
+    for k in others:
+        at = at[letters[at + k] == wanted[k]]
+    row = np.searchsorted(ends, at, side="right")
+    first = np.ones(len(row), bool)  # of the places in one text
+    first[1:] = row[1:] != row[:-1]
+    at, row = at[first], row[first]
+    starts = at == np.where(row > 0, ends[row - 1], 0)
+    whole = starts & (letters[at + len(wanted)] == _END)
+    return np.concatenate([row[whole], row[starts & ~whole], row[~starts]])
