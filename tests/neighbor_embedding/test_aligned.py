@@ -28,10 +28,7 @@ def slices():
 
 def gaps(maps):
     """How far shared objects are from themselves on the next map, in widths of the map."""
-    moved = [
-        np.linalg.norm(a[STEP:] - b[: SIZE - STEP], axis=1)
-        for a, b in pairwise(maps)
-    ]
+    moved = [np.linalg.norm(a[STEP:] - b[: SIZE - STEP], axis=1) for a, b in pairwise(maps)]
     return [m.mean() / np.ptp(a, axis=0).max() for m, a in zip(moved, maps, strict=False)]
 
 

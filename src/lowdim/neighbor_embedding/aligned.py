@@ -84,7 +84,7 @@ def fit_aligned(
     return models
 
 
-class AlignedUMAP(BaseEstimator):  # type: ignore[misc]
+class AlignedUMAP(BaseEstimator):
     """UMAP of several slices of data, in which shared objects stay together.
 
     The interface is that of umap-learn. `fit_aligned` does the same with other methods.
@@ -312,7 +312,8 @@ class Series:
             )
         self.lengths, self.after = lengths, []
         for number, relation in enumerate(relations):
-            self.after.append(_row_of_next(relation, *lengths[number : number + 2], number))
+            n, n_next = lengths[number], lengths[number + 1]
+            self.after.append(_row_of_next(relation, n, n_next, number))
 
     def append(self, length: int, relation: Mapping[int, int]) -> Series:
         """The series with one more slice."""
