@@ -454,6 +454,7 @@ CASES = [
     umap("umap-seeded", fresh=True, seed=0),
     umap("umap-seeded-second-call", fresh=False, seed=0),
     pair_layout("pacmap", "lowdim.PaCMAP", "pacmap.PaCMAP"),
+    pair_layout("trimap", "lowdim.TriMap", "trimap.TRIMAP"),
     Case(
         "pca",
         70_000,

@@ -121,6 +121,7 @@ METHODS = {
     "UMAP": Method("lowdim.UMAP", "umap.UMAP"),
     "TSNE": Method("lowdim.TSNE", "openTSNE.TSNE", "fit"),
     "PaCMAP": Method("lowdim.PaCMAP", "pacmap.PaCMAP"),
+    "TriMap": Method("lowdim.TriMap"),
     "MultiscaleSNE": Method("lowdim.MultiscaleSNE"),
     "NeRV": Method("lowdim.NeRV"),
     "PCA": Method("lowdim.PCA"),

@@ -3,6 +3,7 @@
 
 #include "checks.hpp"
 #include "lowdim/pair_layout.hpp"
+#include "lowdim/triplets.hpp"
 
 namespace lowdim {
 namespace {
@@ -135,6 +136,24 @@ void bind(nb::module_& m) {
                         reach, int64_t(drawn.shape(1)), drawn.data(), n_threads);
         },
         "listed"_array, "seed"_a, "y"_array, "reach"_a, "drawn"_array, "n_threads"_a);
+    m.def(
+        "triplet_gradient",
+        [](In1<int64_t> starts, In1<int32_t> near, In1<int32_t> far, In1<T> weights, In2<T> y,
+           Out2<T> gradient, int n_threads) {
+            const auto n = int64_t(y.shape(0));
+            expect(has_shape(starts, n + 1) && same_shape(gradient, y),
+                   "starts must have n + 1 entries, and gradient the shape of y");
+            check_csr(starts, near, weights, n, n_threads);
+            expect(same_shape(far, near), "near and far must have one entry per triplet");
+            expect_range(far, 0, n, "near and far must lie in [0, n)", n_threads);
+            expect(int64_t(y.size()) <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
+            const Triplets<T> triplets{starts.data(), near.data(), far.data(), weights.data()};
+            const Released released;
+            return triplet_gradient(triplets, y.data(), n, int(y.shape(1)), gradient.data(),
+                                    n_threads);
+        },
+        "starts"_array, "near"_array, "far"_array, "weights"_array, "y"_array, "gradient"_array,
+        "n_threads"_a);
 }
 
 }  // namespace

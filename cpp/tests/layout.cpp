@@ -7,6 +7,7 @@
 
 #include "lowdim/graph.hpp"
 #include "lowdim/pair_layout.hpp"
+#include "lowdim/triplets.hpp"
 #include "testing.hpp"
 
 using namespace lowdim;
@@ -244,6 +245,54 @@ TEST_FLOATS(saturating_laws_by_the_formulas) {
             for (size_t k = 0; k < wanted.size(); ++k)
                 CHECK_CLOSE(double(one[k]), wanted[k], slack);
         }
+}
+
+TEST_FLOATS(triplets_by_the_formulas) {
+    for (int dim : {1, 2, 5}) {
+        Random random(uint32_t(50 + dim));
+        const int n = 600;
+        std::vector<int64_t> starts{0};
+        std::vector<int32_t> near, far;
+        std::vector<T> weights;
+        for (int i = 0; i < n; ++i) {
+            for (int count = random.whole(0, 40); count > 0; --count) {
+                near.push_back(random.whole(0, n - 1));
+                far.push_back(random.whole(0, n - 1));
+                weights.push_back(T(random.whole(1, 8)) / 8);
+            }
+            starts.push_back(int64_t(near.size()));
+        }
+        const std::vector<T> y = random.reals<T>(n * dim);
+        std::vector<double> wanted(y.size(), 0.0);
+        double loss = 0;
+        for (int i = 0; i < n; ++i)
+            for (int64_t t = starts[size_t(i)]; t < starts[size_t(i) + 1]; ++t) {
+                const int j = near[size_t(t)], k = far[size_t(t)];
+                const auto gap = [&](int other, int c) {
+                    return double(y[size_t(i * dim + c)]) - double(y[size_t(other * dim + c)]);
+                };
+                double a = 1, b = 1;
+                for (int c = 0; c < dim; ++c) {
+                    a += gap(j, c) * gap(j, c);
+                    b += gap(k, c) * gap(k, c);
+                }
+                const double w = double(weights[size_t(t)]), scale = 2 * w / ((a + b) * (a + b));
+                loss += w * a / (a + b);
+                for (int c = 0; c < dim; ++c) {
+                    wanted[size_t(i * dim + c)] += scale * (b * gap(j, c) - a * gap(k, c));
+                    wanted[size_t(j * dim + c)] -= scale * b * gap(j, c);
+                    wanted[size_t(k * dim + c)] += scale * a * gap(k, c);
+                }
+            }
+        const Triplets<T> triplets{starts.data(), near.data(), far.data(), weights.data()};
+        std::vector<T> one(y.size()), three(y.size());
+        const double found = triplet_gradient(triplets, y.data(), n, dim, one.data(), 1);
+        triplet_gradient(triplets, y.data(), n, dim, three.data(), 3);
+        CHECK_SAME_BITS(one, three);
+        const double slack = sizeof(T) == 4 ? 2e-4 : 1e-11;
+        CHECK_CLOSE(found, loss, slack * (1 + loss));
+        for (size_t k = 0; k < wanted.size(); ++k) CHECK_CLOSE(double(one[k]), wanted[k], slack);
+    }
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
     from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.trimap.trimap import TriMap as TriMap
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
     from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
     from lowdim.neighbor_embedding.weighted_tsne import WeightedTSNE as WeightedTSNE

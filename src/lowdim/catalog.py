@@ -25,6 +25,7 @@ _MODULES = {
     "CurvilinearDistanceAnalysis": "stress.curvilinear.curvilinear_distance",
     "UMAP": "neighbor_embedding.umap.umap",
     "PaCMAP": "neighbor_embedding.pacmap.pacmap",
+    "TriMap": "neighbor_embedding.trimap.trimap",
     "MaximumVarianceUnfolding": "spectral.maximum_variance.maximum_variance",
     "SNE": "neighbor_embedding.sne",
     "SymmetricSNE": "neighbor_embedding.symmetric_sne",

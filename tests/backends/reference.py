@@ -804,6 +804,34 @@ def pair_epochs(
     return float(loss)
 
 
+def triplet_epochs(
+    triplets: Any,
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    rate: float,
+    momenta: Array,
+    min_gain: float,
+    max_step: float,
+) -> float:
+    starts, near, far, weights = triplets
+    own, loss = np.repeat(np.arange(len(Y)), np.diff(starts)), 0.0
+    for momentum in momenta:
+        at, gradient = Y.astype(np.float64), np.zeros(Y.shape)
+        to_near, to_far = at[own] - at[near], at[own] - at[far]
+        a, b = 1 + (to_near**2).sum(axis=1), 1 + (to_far**2).sum(axis=1)
+        loss = float((weights * a / (a + b)).sum())
+        pull = (2 * weights * b / (a + b) ** 2)[:, None] * to_near
+        push = (2 * weights * a / (a + b) ** 2)[:, None] * to_far
+        np.add.at(gradient, own, pull - push)
+        np.add.at(gradient, near, -pull)
+        np.add.at(gradient, far, push)
+        settings = {"rate": rate, "momentum": momentum, "min_gain": min_gain, "max_step": max_step}
+        momentum_step(gradient, Y, velocity, gains, **settings)
+    return loss
+
+
 def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
     n, count = drawn.shape
     for i in range(n):

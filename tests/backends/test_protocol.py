@@ -902,6 +902,24 @@ def test_pair_epochs(reference, dtype, n, dim):
     close(results[0], results[2], 5e-5 if dtype == "float32" else 1e-9)
 
 
+@pytest.mark.parametrize(("n", "dim"), [(2, 2), (3, 1), (30, 4), (700, 2)])
+def test_triplet_epochs(reference, dtype, n, dim):
+    random = np.random.default_rng(n)
+    counts = random.integers(0, 40, size=n)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    near, far = random.integers(n, size=(2, starts[-1])).astype(np.int32)
+    triplets = starts, near, far, random.uniform(size=starts[-1]).astype(dtype)
+    settings = {"rate": 0.05, "momenta": np.array([0.5, 0.8]), "min_gain": 0.01, "max_step": 2.0}
+    results = []
+    for engine, n_jobs in ((backend(), 1), (backend(), 3), (reference, 1)):
+        with lowdim.compute(n_jobs=n_jobs):
+            at, velocity, gains = 3 * points(n, dim, dtype), *np.full((2, n, dim), 0.1, dtype)
+            loss = engine.triplet_epochs(triplets, at, velocity, gains, **settings)
+        results.append([np.asarray(loss), at, velocity, gains])
+    assert same_bits(results[0], results[1])
+    close(results[0], results[2], 5e-5 if dtype == "float32" else 1e-9)
+
+
 @pytest.mark.parametrize("reach", [np.inf, 1.0])
 def test_draw_others(reference, dtype, reach):
     on_device("draw_others")

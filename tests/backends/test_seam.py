@@ -69,6 +69,11 @@ METHODS = {
         X,
         {"nearest", "layout_arcs", "pair_epochs", "draw_others"},
     ),
+    "TriMap": (
+        lowdim.TriMap(n_components=2, max_iter=5, random_state=0),
+        X,
+        {"nearest", "triplet_epochs", "draw_others"},
+    ),
     "NeRV": (lowdim.NeRV(n_components=2, perplexity=10, max_iter=5), X, {"divergence_gradient"}),
     "CCA": (
         lowdim.CurvilinearComponentAnalysis(n_components=2, max_iter=5, random_state=0),

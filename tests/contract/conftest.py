@@ -40,6 +40,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MultiscaleSNE": {"max_iter": 40},
     "NeRV": {"perplexity": 8, "max_iter": 100},
     "PaCMAP": {"max_iter": 250},
+    "TriMap": {"max_iter": 150},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
     "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
     "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
@@ -49,7 +50,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 # at after its first steps.
 FIRST_STEPS: dict[str, dict[str, Any]] = {
     name: {"max_iter": 10}
-    for name in ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "MultiscaleSNE", "NeRV", "PaCMAP")
+    for name in (
+        "SNE",
+        "SymmetricSNE",
+        "TSNE",
+        "WeightedTSNE",
+        "MultiscaleSNE",
+        "NeRV",
+        "PaCMAP",
+        "TriMap",
+    )
 }
 
 # How far transform(X_train) may be from embedding_, in units of the map's largest coordinate:
@@ -70,6 +80,7 @@ NEARBY = {
     "WeightedTSNE": 0.05,
     "UMAP": 0.05,
     "PaCMAP": 0.1,
+    "TriMap": 0.2,
     "MultiscaleSNE": 0.1,
     "NeRV": 0.05,
 }
@@ -109,7 +120,7 @@ class Case:
         """Parameters that suit very few objects."""
         if self.has("perplexity"):
             return {"perplexity": min(2.0, max(1.0, n - 1.5))}
-        if not self.sees_neighbors:
+        if not self.sees_neighbors or not self.has("n_neighbors"):
             return {}
         return {"n_neighbors": 2 if self.name == "UMAP" else max(1, min(2, n - 1))}  # with itself
 

@@ -51,6 +51,7 @@ OPTIONS = {  # parameters that suit small data and lead to each of the solvers
         {"n_epochs": 20, "output_metric": "hyperboloid"},
     ],
     "PaCMAP": [{"max_iter": 60}, {"max_iter": 230, "local_distance": 10.0}],
+    "TriMap": [{"max_iter": 60}],
     "SelfOrganizingMap": [
         {},
         {"training": "online", "max_iter": 5},

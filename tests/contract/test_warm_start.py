@@ -26,6 +26,7 @@ LONGER = {
     "Sammon": ({"tol": 0, "method": "majorize"}, 5, 9),
     "MaximumVarianceUnfolding": ({"n_neighbors": 8, "solver": "factorized"}, 3, 6),
     "PaCMAP": ({}, 10, 15),
+    "TriMap": ({}, 10, 15),
     "INDSCAL": ({"tol": 0}, 5, 9),
     "NeighborhoodComponentsAnalysis": ({}, 3, 6),
     "LargeMarginNearestNeighbor": ({}, 10, 15),  # all impostors are searched every 5 iterations

@@ -151,6 +151,16 @@ struct SaturatingLaw {
     double constant, weight, reach;
 };
 
+// Triplets (i, j, k): those of vertex i are [starts[i], starts[i + 1]), with j in near and k in
+// far.
+template <class T>
+struct Triplets {
+    const int64_t* starts;
+    const int32_t* near;
+    const int32_t* far;
+    const T* weights;
+};
+
 // A well-mixed function of a number (Wellons's hash "lowbias32").
 inline uint32_t hashed(uint32_t h) {
     h ^= h >> 16;
@@ -293,6 +303,12 @@ struct Kernels {
     // entries.
     double (*saturating_gradient)(const VertexGroups<T>&, const SaturatingLaw&, const T* at,
                                   T* gradient, int dim, int64_t begin, int64_t end, T* scratch);
+
+    // triplets: adds the gradient of the loss weight d_ij / (d_ij + d_ik), d_ij = 1 + |y_i -
+    // y_j|^2, of the triplets of the vertices [begin, end) to those of all three points; returns
+    // the loss. scratch: 3 dim kGroupSize entries.
+    double (*triplet_rows)(const Triplets<T>&, const T* at, int dim, int64_t begin, int64_t end,
+                           T* gradient, T* scratch);
 
     // divergence: a row of neighbours' probabilities p = exp(-cost) against those of the map, q the
     // mean over the scales h of q_h = exp(-precision_h s) / z_h, at squared distances s; precisions

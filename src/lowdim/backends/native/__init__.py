@@ -48,6 +48,7 @@ from lowdim.backends.native.layout import layout_arcs as layout_arcs
 from lowdim.backends.native.layout import layout_epochs as layout_epochs
 from lowdim.backends.native.layout import layout_radii as layout_radii
 from lowdim.backends.native.layout import pair_epochs as pair_epochs
+from lowdim.backends.native.layout import triplet_epochs as triplet_epochs
 from lowdim.backends.native.local import barycentric_weights as barycentric_weights
 from lowdim.backends.native.local import bregman_projections as bregman_projections
 from lowdim.backends.native.products import distance_matrix as distance_matrix

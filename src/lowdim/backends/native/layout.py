@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import _native
+from lowdim.backends.native.forces import momentum_step
 from lowdim.backends.native.sparse import csr_indices
 from lowdim.checks import Array
 from lowdim.runtime.context import current
@@ -91,3 +92,31 @@ def pair_epochs(
 def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
     """Replace the rows of `drawn` by random other vertices that are not listed."""
     _native.draw_others(listed, seed, Y, reach, drawn, current().threads)
+
+
+def triplet_epochs(
+    triplets: tuple[Array, Array, Array, Array],
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    rate: float,
+    momenta: Array,
+    min_gain: float,
+    max_step: float,
+) -> float:
+    """Run epochs of a layout of triplets; updates Y, velocity and gains; returns the loss."""
+    loss, gradient, threads = 0.0, np.empty_like(Y), current().threads
+    for momentum in momenta:
+        loss = _native.triplet_gradient(*triplets, Y, gradient, threads)
+        momentum_step(
+            gradient,
+            Y,
+            velocity,
+            gains,
+            rate=rate,
+            momentum=float(momentum),
+            min_gain=min_gain,
+            max_step=max_step,
+        )
+    return float(loss)

@@ -106,6 +106,39 @@ class Layouts(Protocol):
             The loss before the last epoch.
         """
 
+    def triplet_epochs(
+        self,
+        triplets: tuple[Array, Array, Array, Array],
+        Y: Array,
+        velocity: Array,
+        gains: Array,
+        *,
+        rate: float,
+        momenta: Array,
+        min_gain: float,
+        max_step: float,
+    ) -> float:
+        """Run epochs of gradient descent with gains on the loss of triplets.
+
+        The loss of (i, j, k) is weight d_ij / (d_ij + d_ik), with d_ij = 1 + |y_i - y_j|^2.
+
+        Parameters
+        ----------
+        triplets : starts, near, far, weights
+            The triplets of i have j in near[starts[i]:starts[i + 1]] (int64, int32) and k in far.
+        Y, velocity, gains : arrays of shape (n, dim)
+            Updated in place.
+        rate, min_gain, max_step : float
+            As in `descend`.
+        momenta : float64 array of shape (n_epochs,)
+            The momentum of each epoch.
+
+        Returns
+        -------
+        float
+            The loss before the last epoch.
+        """
+
     def draw_others(
         self, listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf
     ) -> None:

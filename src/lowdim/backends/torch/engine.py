@@ -131,6 +131,7 @@ class TorchBackend:
     layout_epochs = Operation(layout.layout_epochs)
     layout_radii = Operation(layout.layout_radii)
     pair_epochs = Operation(layout.pair_epochs)
+    triplet_epochs = Operation(layout.triplet_epochs)
     inverse = Operation(algebra.inverse)
     stress_gradient = Operation(stress.stress_gradient)
     pair_stress = Operation(stress.pair_stress)

@@ -267,11 +267,11 @@ class DescentState:
     def move(self, gradient: Tensor, *settings: float) -> None:
         """One step of gradient descent."""
         fast = kernels.run_on(self.device, self.at.dtype)
-        step = kernels.forces().momentum_step if fast else _momentum_step
+        step = kernels.forces().momentum_step if fast else momentum_step
         step(gradient, self.at, self.velocity, self.gains, *settings)
 
 
-def _momentum_step(
+def momentum_step(
     gradient: Tensor,
     at: Tensor,
     velocity: Tensor,

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import get, put, tile_rows
-from lowdim.backends.torch.segments import segment_sums
+from lowdim.backends.torch.forces import momentum_step
+from lowdim.backends.torch.segments import counts_of, segment_sums
 from lowdim.backends.torch.sparse import Csr, resident_csr
 from lowdim.checks import Array
 
@@ -129,6 +130,40 @@ def pair_epochs(
         at -= float(rate) * mean / (square.sqrt() + 1e-7)
     Y[...], moments[0][...], moments[1][...] = get(at), get(mean), get(square)
     return loss
+
+
+def triplet_epochs(
+    device: torch.device,
+    triplets: tuple[Array, Array, Array, Array],
+    Y: Array,
+    velocity: Array,
+    gains: Array,
+    *,
+    rate: float,
+    momenta: Array,
+    min_gain: float,
+    max_step: float,
+) -> float:
+    """Run epochs of a layout of triplets; updates Y, velocity and gains; returns the loss."""
+    at, speed, gain = (put(device, array).clone() for array in (Y, velocity, gains))
+    starts, near, far = (put(device, array).long() for array in triplets[:3])
+    weights, sizes = put(device, triplets[3]), starts.diff()
+    own = torch.repeat_interleave(torch.arange(len(at), device=device), sizes)
+    ends = [(torch.argsort(j, stable=True), counts_of(j, len(at))) for j in (near, far)]
+    loss = torch.zeros(())
+    for momentum in momenta:
+        gaps = at[own] - at[near], at[own] - at[far]
+        d_near, d_far = (1 + gap.square().sum(dim=1) for gap in gaps)
+        share = weights / (d_near + d_far)
+        loss, share = (share * d_near).sum(), 2 * share / (d_near + d_far)
+        forces = (share * d_far)[:, None] * gaps[0], -(share * d_near)[:, None] * gaps[1]
+        gradient = segment_sums(forces[0] + forces[1], sizes)
+        for force, (order, counts) in zip(forces, ends, strict=True):
+            gradient = gradient - segment_sums(force[order], counts)
+        settings = (rate, float(momentum), min_gain, max_step)
+        momentum_step(gradient, at, speed, gain, *settings)
+    Y[...], velocity[...], gains[...] = get(at), get(speed), get(gain)
+    return float(loss)
 
 
 def _move_points(

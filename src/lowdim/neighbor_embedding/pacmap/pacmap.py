@@ -29,7 +29,7 @@ from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 MORE_NEIGHBORS = 50  # beyond n_neighbors, from which the near pairs are chosen
-START_EXTENT = 0.01  # standard deviation of the first coordinate of the start
+START_EXTENT = 0.1  # standard deviation of the first coordinate of the start
 PLACING_STEPS = 100  # for new objects
 
 
@@ -71,7 +71,7 @@ class PaCMAP(Embedder):
     $metric_params
     init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
         Initial coordinates. "pca" is classical scaling if X holds dissimilarities. An array is used
-        as it is; others are scaled to a standard deviation of 0.01.
+        as it is; others are scaled to a standard deviation of 0.1.
     random_state : int, RandomState or None, default=None
         Seed of the pairs and of init="random"; None is a fixed seed.
     $run
@@ -253,10 +253,10 @@ class PaCMAP(Embedder):
         self._check_parameters(n)
         n_near, n_mid, n_further = self._counts(n)
         labels = None if targets is None else label_codes(of_length(column_or_1d(targets), n))
-        neighbors = neighbor_graph(self, objects, graph, self._n_known(objects, graph), n_near)
+        neighbors = neighbor_graph(self, objects, graph, n_known(self, objects, graph), n_near)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seed = int(random.randint(2**31 - 1))
-        start = self._start(objects, neighbors, random)
+        start = pair_start(self, objects, neighbors, random)
         order = backend().stable_order(np.abs(start[:, 0]))
         near, self.scales_ = pairs.near_pairs(neighbors, n_near, labels)
         dtype = neighbors.distances.dtype
@@ -281,12 +281,6 @@ class PaCMAP(Embedder):
         self.embedding_ = embedding.astype(dtype, copy=False)
         self.near_pairs_, self.mid_pairs_, self.further_pairs_ = near, mid, layout.further
 
-    def _n_known(self, objects: Objects, graph: NeighborGraph | None) -> int:
-        """The number of neighbours that are wanted, or those of a graph that has fewer."""
-        known = getattr(objects if graph is None else None, "graph", graph)
-        most = getattr(known, "n_neighbors", None)
-        return self._n_wanted(objects.n) if most is None else min(self._n_wanted(objects.n), most)
-
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)
         checks.integer(self.max_iter, "max_iter", 1)
@@ -299,15 +293,6 @@ class PaCMAP(Embedder):
         reach = 0.0 if self.local_distance is None else float(self.local_distance)
         return {"rate": float(self.learning_rate), "reach": reach}
 
-    def _start(
-        self, objects: Objects, graph: NeighborGraph, random: np.random.RandomState
-    ) -> Array:
-        start = layout_start(self.init, int(self.n_components), objects, graph, random)
-        if isinstance(self.init, str):
-            start = start * (START_EXTENT / START_SIZE)
-        precise = objects.n <= PRECISE_UP_TO
-        return np.array(start, dtype=objects.dtype if precise else np.float32, order="C")
-
     def _transform(self, new: NewObjects) -> Array:
         n = len(self.embedding_)
         nearest, distances = new.nearest(self._n_wanted(n) if n > 2 else 1, "auto")
@@ -318,17 +303,35 @@ class PaCMAP(Embedder):
         )
 
 
-def place_by_near_pairs(near: Array, embedding: Array) -> Array:
+def n_known(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> int:
+    """The number of neighbours that are wanted, or those of a graph that has fewer."""
+    known = getattr(objects if graph is None else None, "graph", graph)
+    most, wanted = getattr(known, "n_neighbors", None), estimator._n_wanted(objects.n)
+    return int(wanted if most is None else min(wanted, most))
+
+
+def pair_start(
+    estimator: Any, objects: Objects, graph: NeighborGraph, random: np.random.RandomState
+) -> Array:
+    """The start of PaCMAP and TriMap, in the precision of the layout."""
+    start = layout_start(estimator.init, int(estimator.n_components), objects, graph, random)
+    if isinstance(estimator.init, str):
+        start = start * (START_EXTENT / START_SIZE)
+    precise = objects.n <= PRECISE_UP_TO
+    return np.array(start, dtype=objects.dtype if precise else np.float32, order="C")
+
+
+def place_by_near_pairs(near: Array, embedding: Array, constant: float = CONSTANTS[0]) -> Array:
     """Coordinates of new objects of least loss of their near pairs with training objects.
 
-    The start is the partner of least loss. The loss d / (10 + d) is concave in the squared
-    distance, so that the mean of the partners with weights (10 + d)^-2 has no larger loss than the
-    place before.
+    The start is the partner of least loss. The loss d / (constant + d) is concave in the squared
+    distance, so that the mean of the partners with weights (constant + d)^-2 has no larger loss
+    than the place before.
     """
-    partners, c = embedding[near].astype(np.float64), CONSTANTS[0]
+    partners = embedding[near].astype(np.float64)
     d = 1 + np.square(partners[:, None] - partners[:, :, None]).sum(axis=3)
-    Y = partners[np.arange(len(near)), (d / (c + d)).sum(axis=2).argmin(axis=1)]
+    Y = partners[np.arange(len(near)), (d / (constant + d)).sum(axis=2).argmin(axis=1)]
     for _ in range(PLACING_STEPS):
-        weights = (c + 1 + np.square(partners - Y[:, None]).sum(axis=2)) ** -2
+        weights = (constant + 1 + np.square(partners - Y[:, None]).sum(axis=2)) ** -2
         Y = np.einsum("mk,mkd->md", weights, partners) / weights.sum(axis=1)[:, None]
     return np.asarray(Y.astype(embedding.dtype))

@@ -7,6 +7,7 @@ on the signs of the axes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,7 @@ def mid_pairs(
     size = min(CANDIDATES, n - 1)
     if count == 0 or size < 2:
         return np.empty((0, 2), np.int32)
-    known = isinstance(objects, MeasuredObjects | Dissimilarities)
-    measure = pair_distances(objects if known else MeasuredObjects(start, euclidean()))
+    measure = measure_pairs(objects, start)
     drawn = random.randint(n - 1, size=(n, count, size))
     drawn += drawn >= np.arange(n)[:, None, None]  # never the object itself
     partners = np.empty((n, count), np.int32)
@@ -106,6 +106,12 @@ def mid_pairs(
         second = np.argsort(far, axis=1, kind="stable")[:, 1]
         partners[order[part]] = ids[np.arange(len(ids)), second].reshape(-1, count)
     return as_pairs(partners)
+
+
+def measure_pairs(objects: Objects, start: Array) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """The function `pair_distances`; of places in the start if the objects have no distances."""
+    known = isinstance(objects, MeasuredObjects | Dissimilarities)
+    return pair_distances(objects if known else MeasuredObjects(start, euclidean()))
 
 
 def further_pairs(
@@ -122,18 +128,35 @@ def further_pairs(
     With `reach` they lie within it on the map Y; where none is found, the partners `before` stay.
     Y is in the order of the random numbers.
     """
+    known = None if before is None else as_lists(before, len(order))
+    return as_pairs(draw_others(as_lists(near, len(order)), Y, order, count, seed, reach, known))
+
+
+def draw_others(
+    listed: Array,
+    Y: Array,
+    order: Array,
+    count: int,
+    seed: int,
+    reach: float = np.inf,
+    before: Array | None = None,
+) -> Array:
+    """`count` random others of each object that are not in its row of `listed`; -1 is none.
+
+    The last arguments are those of `further_pairs`.
+    """
     n = len(order)
     rank = np.empty(n + 1, dtype=np.int32)
     rank[order], rank[-1] = np.arange(n, dtype=np.int32), -1
-    listed = np.ascontiguousarray(rank[as_lists(near, n)[order]])
     drawn = np.full((n, count), -1, dtype=np.int32)
     if before is not None:
-        known = as_lists(before, n)[order]
-        drawn[:, : known.shape[1]] = rank[known]
-    backend().draw_others(listed, drawn, seed=seed, Y=Y, reach=reach)
+        drawn[:, : before.shape[1]] = rank[before[order]]
+    backend().draw_others(
+        np.ascontiguousarray(rank[listed[order]]), drawn, seed=seed, Y=Y, reach=reach
+    )
     partners = np.empty_like(drawn)
     partners[order] = np.where(drawn < 0, -1, order[drawn])
-    return as_pairs(partners)
+    return partners
 
 
 def differ(one: Array, other: Array) -> Array:
