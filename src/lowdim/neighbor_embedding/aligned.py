@@ -96,9 +96,10 @@ class AlignedUMAP(BaseEstimator):
     alignment_window_size : int, default=3
         See `window` of `fit_aligned`.
     n_neighbors, n_components, metric, metric_kwds, n_epochs, learning_rate, init, min_dist, \
-spread, low_memory, set_op_mix_ratio, local_connectivity, repulsion_strength, negative_sample_rate, \
-transform_queue_size, a, b, random_state, angular_rp_forest, target_n_neighbors, target_metric, \
-target_metric_kwds, target_weight, transform_seed, force_approximation_algorithm, verbose, unique
+spread, low_memory, set_op_mix_ratio, local_connectivity, repulsion_strength, \
+negative_sample_rate, transform_queue_size, a, b, random_state, angular_rp_forest, \
+target_n_neighbors, target_metric, target_metric_kwds, target_weight, transform_seed, \
+force_approximation_algorithm, verbose, unique
         As in `UMAP`. A list or tuple has the value of each slice.
 
     Attributes
