@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowdim.estimator.persist import load as load
     from lowdim.estimator.plan import plan as plan
+    from lowdim.explore.compare_maps import compare_maps as compare_maps
+    from lowdim.explore.explain import explain as explain
+    from lowdim.explore.regions import regions as regions
     from lowdim.learned.autoencoder import Autoencoder as Autoencoder
     from lowdim.learned.metric_learning.information_theoretic import (
         InformationTheoreticMetricLearning as InformationTheoreticMetricLearning,
@@ -98,6 +101,9 @@ _FUNCTIONS = {
     "neighbors": "objects.neighbors",
     "compute": "runtime.context",
     "plan": "estimator.plan",
+    "regions": "explore.regions",
+    "compare_maps": "explore.compare_maps",
+    "explain": "explore.explain",
     "procrustes": "numerics.procrustes",
     "show_versions": "versions",
     "smacof": "stress.mds.smacof",

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from helpers import with_threads
 from lowdim.backends import native
 from lowdim.backends.native import _native, algebra
-from lowdim.backends.native.copies import copy_rows
 from lowdim.backends.native.heaps import Heaps, rerank
+from lowdim.backends.native.scans import copy_rows
 
 CHAIN = (np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.ones(2))  # 0 -> 1 -> 2
 NONE = np.empty((0, 0))

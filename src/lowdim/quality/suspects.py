@@ -209,7 +209,7 @@ def suspects(
     k = checks.integer(k, "n_neighbors", 1, m - 1, " (the number of other objects)")
     classes, codes = class_codes(values[chosen])
     objects = data.objects if m == n else data.objects.subset(chosen)
-    graph = objects.neighbor_graph(min(int(k * max(SCALES)), m - 1))
+    graph = objects.neighbor_graph(min(int(k * max(SCALES)), m - 1), None, "auto")
     ids, near = graph.indices, graph.distances.astype(np.float64)
     factors = _outlier_factors(ids[:, :k], near[:, :k])
     logs = np.log(factors)

@@ -20,7 +20,6 @@ from lowdim.backends.native.algebra import smooth_modes as smooth_modes
 from lowdim.backends.native.algebra import spmm as spmm
 from lowdim.backends.native.descent import descend as descend
 from lowdim.backends.native.descent import quasi_newton_direction as quasi_newton_direction
-from lowdim.backends.native.digest import digest as digest
 from lowdim.backends.native.divergence import divergence_gradient as divergence_gradient
 from lowdim.backends.native.divergence import (
     listed_divergence_gradient as listed_divergence_gradient,
@@ -63,6 +62,7 @@ from lowdim.backends.native.samples import drop_listed as drop_listed
 from lowdim.backends.native.samples import join_samples as join_samples
 from lowdim.backends.native.samples import nearest_in_groups as nearest_in_groups
 from lowdim.backends.native.scans import asymmetry as asymmetry
+from lowdim.backends.native.scans import digest as digest
 from lowdim.backends.native.scans import extremes as extremes
 from lowdim.backends.native.scans import group_sums as group_sums
 from lowdim.backends.native.scans import stable_order as stable_order

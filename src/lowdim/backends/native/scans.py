@@ -1,4 +1,4 @@
-"""Facts about arrays that take one pass over all entries."""
+"""One pass over all entries of arrays: facts about them, digests, copies."""
 
 from __future__ import annotations
 
@@ -54,3 +54,20 @@ def group_sums(X: Array, groups: Array, count: int) -> Array:
     n = X.shape[0]
     parts = (np.ones(n), (groups, np.arange(n)))
     return np.asarray(dense(csr_array(parts, shape=(count, n)) @ X), np.float64)
+
+
+def digest(values: Array) -> Array:
+    """The xxHash64 of each MiB of an array in C order, as uint64."""
+    octets = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    out = np.empty(_native.digest_chunks(len(octets)), dtype=np.uint64)
+    _native.digest(octets, out, current().threads)
+    return out
+
+
+def copy_rows(source: Array, target: Array) -> None:
+    """Copy a vector or matrix to another one of the same type; its rows are contiguous in both."""
+    _native.copy_rows(_octets(source), _octets(target), current().threads)
+
+
+def _octets(array: Array) -> Array:
+    return np.atleast_2d(array).view(np.uint8)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.native.copies import copy_rows
+from lowdim.backends.native.scans import copy_rows
 from lowdim.checks import Array
 from lowdim.runtime.scheduling import blocks
 

@@ -1,0 +1,1 @@
+"""Questions to a map: its regions and their names, what it follows, how two maps differ."""
