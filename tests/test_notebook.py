@@ -77,3 +77,26 @@ def test_wrong_arguments_are_named() -> None:
         lowdim.widget(X, ids=["a"])
     with pytest.raises(ValueError, match="not fitted"):
         lowdim.widget(lowdim.PCA())
+
+
+def test_the_selection_is_a_table_of_coordinates_and_labels():
+    Y = np.arange(12, dtype=np.float32).reshape(6, 2)
+    labels = {"kind": np.array(["a", "b", "a", "b", "a", "b"]), "size": np.linspace(0, 0.5, 6)}
+    view = lowdim.widget({"PCA": Y, "first": Y[:, :1]}, labels, ids=list("uvwxyz"))
+    view.selection = [4, 1]
+    frame = view.to_frame()
+    assert list(frame.columns) == [
+        "PCA 0",
+        "PCA 1",
+        "first 0",
+        "first 1",
+        "kind",
+        "size",
+        "selected",
+    ]
+    assert list(frame.index) == list("uvwxyz")
+    np.testing.assert_array_equal(frame[["PCA 0", "PCA 1"]], Y)
+    assert list(frame["kind"]) == list("ababab")
+    np.testing.assert_allclose(frame["size"], labels["size"], rtol=1e-6)
+    some = view.to_frame(selected=True)
+    assert list(some.index) == ["v", "y"]

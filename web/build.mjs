@@ -91,7 +91,7 @@ async function exportsOf(entry) {
 const scatter = "src/scatter/index.ts";
 // Properties that only files of the scatter view use, and that no browser interface has.
 const mangleProps =
-  /^(anchors|before|bold|budget|camera|clickAt|colors|decodeAt|drawLasso|drew|faint|grow|hoverAt|locate|moving|nDim|offsets|opacity|order|painter|part|positions|projection|reach|redraw|ringed|selectInside|spatial|stride|touched|uploaded|versions|zoomBy)$/;
+  /^(anchors|before|contours|bold|budget|camera|clickAt|colors|decodeAt|drawLasso|drew|faint|grow|hoverAt|locate|moving|nDim|offsets|opacity|order|painter|part|positions|projection|reach|redraw|ringed|selectInside|spatial|stride|touched|uploaded|versions|zoomBy)$/;
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
   {

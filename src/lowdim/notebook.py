@@ -85,6 +85,38 @@ class Widget(anywidget.AnyWidget):
         cost = time.thread_time() - began
         self._next = time.perf_counter() + max(1 / FRAMES_PER_SECOND, LEAST_SHARE * cost)
 
+    def to_frame(self, *, selected: bool = False) -> Any:
+        """Return a pandas DataFrame with a row for each object.
+
+        Parameters
+        ----------
+        selected : bool, default=False
+            Whether only the objects that are selected are returned.
+
+        Returns
+        -------
+        DataFrame
+            The coordinates on each map ("PCA 0", "PCA 1", ...), the labels, and whether an object
+            is selected. The index holds the ids, or else the row numbers.
+        """
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        for one in self._maps:
+            Y = np.frombuffer(one["points"], "<f4").reshape(-1, one["dim"])
+            columns |= {f"{one['name']} {axis}": Y[:, axis] for axis in range(one["dim"])}
+        for one in self._colors:
+            if "kinds" in one:
+                codes = np.frombuffer(one["codes"], "<u2")
+                columns[one["name"]] = np.array(one["kinds"], dtype=object)[codes]
+            else:
+                columns[one["name"]] = np.frombuffer(one["values"], "<f4")
+        frame = pd.DataFrame(columns, index=self._ids or None)
+        chosen = np.zeros(len(frame), bool)
+        chosen[self.selection] = True
+        frame["selected"] = chosen
+        return frame[chosen] if selected else frame
+
     @traitlets.validate("selection")
     def _check_selection(self, proposal: Any) -> list[int]:
         rows = sorted(set(proposal["value"]))
@@ -116,7 +148,8 @@ def widget(
     Returns
     -------
     Widget
-        `widget.selection` holds the row numbers of the selected objects, and can be set.
+        `widget.selection` holds the row numbers of the selected objects, and can be set;
+        `widget.to_frame(selected=True)` is a table of them.
 
     Raises
     ------

@@ -52,6 +52,7 @@ OPTIONS = {  # parameters that suit small data and lead to each of the solvers
     ],
     "PaCMAP": [{"max_iter": 60}, {"max_iter": 230, "local_distance": 10.0}],
     "TriMap": [{"max_iter": 60}],
+    "LargeVis": [{"perplexity": 5, "max_iter": 30}],
     "SelfOrganizingMap": [
         {},
         {"training": "online", "max_iter": 5},

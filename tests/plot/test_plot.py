@@ -631,3 +631,22 @@ def test_maps_with_a_few_objects_at_one_place_are_drawn_as_they_are():
     Y[:9] = Y[0]
     drawn = np.asarray(plot.scatter(Y).collections[0].get_offsets())
     np.testing.assert_array_equal(np.unique(drawn, axis=0), np.unique(Y, axis=0))
+
+
+@pytest.mark.parametrize("legend", ["inside", "map", "beside"])
+def test_text_in_vector_files_is_text(tmp_path, legend):
+    ax = plot.scatter(Y2, np.array(["oak", "elm"] * 30), legend=legend, title="Trees")
+    plot.save(ax, tmp_path / "trees.svg")
+    svg = (tmp_path / "trees.svg").read_text()
+    for word in ("oak", "elm", "Trees"):
+        assert f">{word}</text>" in svg
+    plot.save(ax, tmp_path / "trees.pdf")
+    assert b"/FontFile2" in (tmp_path / "trees.pdf").read_bytes()  # TrueType, not outlines
+
+
+def test_a_legend_inside_is_within_the_axes():
+    ax = plot.scatter(Y2, np.array(["oak", "elm"] * 30), legend="inside")
+    ax.figure.canvas.draw()
+    box, frame = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    assert frame.y0 <= box.y0 < box.y1 <= frame.y1

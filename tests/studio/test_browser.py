@@ -143,7 +143,7 @@ def test_the_offers_stay_when_they_are_opened_as_soon_as_they_closed(tab: Tab, o
     page = tab.open()
     expect(page.locator(".map")).to_have_count(2)
     page.get_by_role("button", name="Take away").click()
-    expect(page.locator(".offers li")).to_have_count(5)
+    expect(page.locator(".offers li")).to_have_count(6)
     # Open it again between its closing and the event that tells of it.
     page.evaluate(
         """() => {
@@ -162,7 +162,7 @@ def test_the_offers_stay_when_they_are_opened_as_soon_as_they_closed(tab: Tab, o
     )
     until(lambda: page.evaluate("document.querySelector('dialog.takeaway').told"), "it was told")
     expect(page.locator("dialog.takeaway")).to_be_visible()
-    expect(page.locator(".offers li")).to_have_count(5)
+    expect(page.locator(".offers li")).to_have_count(6)
     page.keyboard.press("Escape")
     expect(page.locator(".offers li")).to_have_count(0)
 

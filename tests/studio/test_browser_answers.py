@@ -290,3 +290,80 @@ def test_objects_are_found_by_the_keyboard_and_those_like_them_selected(tab: Tab
     expect(page.get_by_role("heading", name="28 objects selected")).to_be_visible()
     page.get_by_label("Search objects").fill("oak")
     expect(page.get_by_text("Nothing found")).to_be_visible()
+
+
+def test_a_figure_for_a_paper_has_real_text_and_contours_are_drawn(tab: Tab, own: Server):
+    client = own.client()
+    one = client.fit(open_trees(client), "PCA")
+    show(client, one)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    page.get_by_role("button", name="Take away").click()
+    offer = page.locator(".offers li").filter(has_text="Figure for a paper")
+    offer.get_by_label("Legend").select_option("inside")
+    with page.expect_download() as waiting:
+        offer.get_by_role("button", name="SVG", exact=True).click()
+    svg = Path(waiting.value.path()).read_text()
+    for word in ("ash", "date palm", "kind", "PCA"):
+        assert f">{word}</text>" in svg
+    missing = f"/api/maps/{one['id']}/export/figure.pdf"
+    assert client.http.get(f"{missing}?color=nothing").status_code == 404
+    assert client.http.get(f"{missing}?legend=everywhere").status_code == 400
+    assert client.http.get(missing).content.startswith(b"%PDF")
+
+    picture = page.locator(".offers li").filter(has_text="Picture")
+
+    def lines() -> int:
+        with page.expect_download() as waiting:
+            picture.get_by_role("button", name="SVG", exact=True).click()
+        found = re.findall(
+            r'stroke-opacity="0.4" d="([^"]*)"', Path(waiting.value.path()).read_text()
+        )
+        return "".join(found).count("L")
+
+    assert lines() == 0
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Contours").click()
+    page.get_by_role("button", name="Take away").click()
+    assert lines() > 100
+
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: make web")
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (400, "dark")])
+def test_axe_finds_nothing(browser: Browser, own: Server, width: int, scheme: Any):
+    client = own.client()
+    show(client, client.fit(open_trees(client), "PCA"))
+    size: Any = {"width": width, "height": 900}
+    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
+    tab = Tab(context.new_page(), own)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    page.add_script_tag(path=AXE)
+
+    def check(what: str) -> None:
+        found = page.evaluate(
+            "async () => (await axe.run()).violations.map((one) => [one.id, one.nodes[0].html])"
+        )
+        assert found == [], what
+
+    check("the map")
+    if width < 760:
+        page.get_by_role("button", name="Questions").click()
+    for name in ("Columns", "Quality", "Suspects", "Selection"):
+        page.get_by_role("tab", name=name).click()
+        check(name)
+    page.keyboard.press("/")
+    page.keyboard.type("tree-04")
+    expect(page.locator("#hits li")).to_have_count(11)
+    check("the search")
+    page.keyboard.press("Enter")
+    expect(page.locator(".neighbours li")).to_have_count(10)
+    check("the object")
+    page.get_by_role("button", name="Take away").click()
+    expect(page.locator(".code pre").first).to_contain_text("lowdim.")
+    check("take away")
+    context.close()
+    assert tab.errors == []

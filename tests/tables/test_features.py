@@ -71,6 +71,18 @@ def test_texts_without_known_words_are_zero(reviews, tmp_path):
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), [1, 0, 0, 1], atol=1e-12)
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_a_text_on_each_line(header, tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(["review"] * header + TEXTS))
+    table = tables.read(path, text="review" if header else "x0", header=header)
+    np.testing.assert_allclose(table.X, tables.text_vectors(TEXTS), atol=1e-9)
+    again = tables.read(path, recipe=table.recipe, header=header)
+    np.testing.assert_allclose(again.X, table.X, atol=1e-9)
+    path.write_text("\n".join(f"{text}, indeed, {text}" for text in TEXTS))
+    assert tables.read(path, text="x0", header=False, delimiter="\t").n_rows == len(TEXTS)
+
+
 def test_what_is_no_text_is_named(reviews, tmp_path):
     with pytest.raises(tables.DataError, match=r"text: column 'stars' .* is not text"):
         tables.read(reviews, text="stars")
@@ -79,7 +91,9 @@ def test_what_is_no_text_is_named(reviews, tmp_path):
     (tmp_path / "t.csv").write_text("a,k\n1,.\n2,:\n3,;\n")
     with pytest.raises(tables.DataError, match="hold no words"):
         tables.read(tmp_path / "t.csv", text="k")
-    (tmp_path / "t.csv").write_text("day,k\n2024-02-01,one\n2024-02-02,two\n2024-02-03,one\n")
+    (tmp_path / "t.csv").write_text(
+        "day,k,word\n2024-02-01,one more,a\n2024-02-02,two,b\n2024-02-03,one,a\n"
+    )
     with pytest.raises(tables.DataError, match="or by its words with text='k'"):
         tables.read(tmp_path / "t.csv", categorical="label")
 

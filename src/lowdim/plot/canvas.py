@@ -104,8 +104,13 @@ def _in_pyplot_session() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
+_REAL_TEXT: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
+
+
 def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = True) -> None:
     """Write a picture to a file, completely or not at all.
+
+    Text in vector files stays text, which other programs can search and edit.
 
     Parameters
     ----------
@@ -126,7 +131,9 @@ def save(picture: Axes | Figure, path: str | PathLike[str], *, force: bool = Tru
     True
     """
     figure: Any = getattr(picture, "figure", None) or picture
-    with replace_file(path, force=force) as temporary:
+    from matplotlib import rc_context
+
+    with replace_file(path, force=force) as temporary, rc_context(_REAL_TEXT):
         figure.savefig(temporary)
 
 

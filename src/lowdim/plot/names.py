@@ -16,6 +16,9 @@ Names = Sequence[str] | Mapping[int, str]
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 _ALIGN_X = {-1: "right", 0: "center", 1: "left"}
 _ALIGN_Y = {-1: "top", 0: "center", 1: "bottom"}
+BACKING = {"facecolor": "white", "edgecolor": "none", "alpha": 0.65, "pad": 0.6}
+"""Behind letters over points; an edge of letters would turn them into shapes in vector files."""
+
 _WIDE = 0.6
 """Width of a letter as a share of the font size."""
 
@@ -59,15 +62,8 @@ def write_names(ax: Any, place: PlotPoints, names: Names, gap: float) -> None:
             va=_ALIGN_Y[side[1]],
             fontsize=font,
             color=INK,
-            path_effects=halo(),
+            bbox=BACKING,
         )
-
-
-def halo() -> list[Any]:
-    """A white edge around letters, so that they can be read over points."""
-    from matplotlib.patheffects import withStroke
-
-    return [withStroke(linewidth=2, foreground="white")]
 
 
 def _conflict(box: Array, taken: Array, frame: Array) -> float:

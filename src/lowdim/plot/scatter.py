@@ -68,9 +68,9 @@ def scatter(
     density : bool, "equalize" or "log", default=None
         Draw how many points fall on each pixel, with the colours mixed, instead of the points; by
         default from 100,000 points on. The shade is equalised (True) or logarithmic.
-    legend : {"beside", "map", "none"}, default=None
-        Where the kinds are named: beside the map, or on it, each at the middle of its points. By
-        default beside.
+    legend : {"beside", "inside", "map", "none"}, default=None
+        Where the kinds are named: beside the map, inside where it covers the fewest points, or on
+        the map, each at the middle of its points. By default beside.
     title : str, default=None
         Written above the map.
     ax : matplotlib axes, default=None
@@ -94,7 +94,7 @@ def scatter(
     place = plot_points(Y)
     painted = paint(len(place.points), labels, color)
     how = _density(density, place)
-    checks.choice(legend, "legend", (None, "beside", "map", "none"))
+    checks.choice(legend, "legend", (None, "beside", "inside", "map", "none"))
     if not how:
         place = spread(place)
     axes: Axes = axes_for(place, ax)
@@ -176,6 +176,9 @@ def _legend(ax: Any, place: PlotPoints, painted: Paint, where: str | None) -> in
         _name_kinds(ax, place, painted)
     elif painted.kinds:
         handles = painted.handles()
+        if where == "inside":
+            ax.legend(handles=handles, loc="best", **LEGEND, **painted.legend_title())
+            return 0
         columns = -(-len(handles) // _MOST_LINES)
         spot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
         if place.strip:  # too low for a column

@@ -12,7 +12,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT
 from lowdim.plot.colors import COLORS
-from lowdim.plot.names import halo
+from lowdim.plot.names import BACKING
 from lowdim.summaries import html_table, short_repr
 
 _SHARE = 0.9  # of the half width of the map that the longest arrow takes
@@ -280,7 +280,7 @@ def _write(ax: Any, spot: Array, name: str, towards: Array, color: Any) -> None:
         va="bottom" if towards[1] >= 0 else "top",
         fontsize=TEXT,
         color=color,
-        path_effects=halo(),
+        bbox=BACKING,
     )
 
 

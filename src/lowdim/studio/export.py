@@ -38,6 +38,18 @@ def write_table(path: str, view: View, points: Array | None) -> None:
     tables.write(path, Y, names=names, ids=ids, labels=labels, force=True)
 
 
+def write_figure(path: str, view: View, title: str, legend: str, column: str) -> None:
+    """Draw a map for a paper, with the values of a column as colours if one is named."""
+    from lowdim import plot
+
+    rows = view.read_rows()
+    labels = None
+    if column:
+        values = read_labels(Path(view.data), column)
+        labels = {column: values if rows is None else values[rows]}
+    plot.save(plot.scatter(np.load(view.coordinates), labels, legend=legend, title=title), path)
+
+
 def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
     """Write the report on maps of the same rows of a data set."""
     from lowdim import report

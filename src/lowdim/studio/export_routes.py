@@ -13,13 +13,14 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from lowdim.studio import export
+from lowdim.studio import datasets, export
 from lowdim.studio.errors import Refused
 from lowdim.studio.records import Map
 from lowdim.studio.requests import Routes, check_integers, read_json
 from lowdim.studio.studio import Studio
 
 TABLES = ("csv", "parquet", "npz")
+FIGURES = ("figure.pdf", "figure.svg", "figure.png")
 
 EXPORTS = Routes()
 
@@ -46,7 +47,22 @@ async def export_map(studio: Studio, one: Map, request: Request) -> Any:
         return FileResponse(path, filename=f"{_stem(studio, one)}.lowdim")
     if kind == "report":
         return await _report(studio, one, request.query_params.get("maps", "").split(","))
+    if kind in FIGURES:
+        return await _figure(studio, one, kind.partition(".")[2], request)
     return await _table(studio, one, kind, None)
+
+
+async def _figure(studio: Studio, one: Map, ending: str, request: Request) -> Response:
+    asked = request.query_params
+    column, legend = asked.get("color", ""), asked.get("legend", "map")
+    if legend not in ("map", "inside", "beside", "none"):
+        raise Refused("legend must be map, inside, beside or none.")
+    view = studio.view(one)
+    if column and column not in datasets.read_about(Path(view.data))["places"]:
+        raise Refused(f"No column {column[:80]!r} can colour the points.", 404)
+    name = f"{_stem(studio, one)}.{ending}"
+    title = one.title or one.method
+    return await _file(studio, name, export.write_figure, view, title, legend, column)
 
 
 async def _report(studio: Studio, one: Map, others: list[str]) -> Response:

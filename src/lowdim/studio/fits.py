@@ -77,7 +77,8 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
         control.began = time.perf_counter()
         estimator.fit(X, **arguments)
         seconds = time.perf_counter() - control.began - control.pause_seconds
-    estimator.preparation_ = about["recipe"]
+    if about["recipe"] is not None:  # None of distances
+        estimator.preparation_ = about["recipe"]
     if "callback" in known:
         estimator.set_params(callback=None)
     Y = np.ascontiguousarray(estimator.embedding_, dtype=np.float32)

@@ -400,13 +400,16 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
             f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
-            f"{_use_text(texts)}."
+            f"{_use_text(frame, texts)}."
         )
 
 
-def _use_text(texts: Sequence[str] = ()) -> str:
+def _use_text(frame: Frame | None = None, texts: Sequence[str] = ()) -> str:
     ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
-    return f"{ways}, or by its words with {argument('text', texts[0])}" if texts else ways
+    if frame is None or not texts:
+        return ways
+    longest = max(texts, key=lambda name: sum(len(v or "") for v in frame.texts[name]))
+    return f"{ways}, or by its words with {argument('text', longest)}"
 
 
 def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -> None:

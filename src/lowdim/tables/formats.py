@@ -76,6 +76,7 @@ class Options:
     image_size: tuple[int, int] | None = None  # width and height that images are resized to
     color: bool = False  # images in three channels instead of one
     exact: Callable[[str], bool] = lambda name: False  # columns whose digits must all be kept
+    prose: bool = False  # whether fields may be sentences, with spaces inside
     ending: str = ""  # of the format, whatever the file is called
 
 

@@ -155,7 +155,8 @@ def read(
 
     texts = (*MISSING_TEXTS, *na)
     options = Options(delimiter, encoding, decimal, header, texts, key, image_size, color, is_exact)
-    with _frame_of(path, options, format) as frame:
+    prose = text is not None or (recipe is not None and recipe.text is not None)
+    with _frame_of(path, replace(options, prose=prose), format) as frame:
         if transpose or (recipe is not None and recipe.transpose):
             frame = exchange(frame)
         if recipe is not None:

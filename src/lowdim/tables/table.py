@@ -95,7 +95,8 @@ class Table:
             pairs = f", {self.X.nnz // 2:,} pairs known" if is_sparse(self.X) else ""
             size = f"distances between {self.n_rows:,} objects{pairs}"
         else:
-            size = f"{self.n_rows:,} objects x {self.X.shape[1]:,} features"
+            d = self.X.shape[1]
+            size = f"{self.n_rows:,} objects x {d:,} feature{'s'[: d != 1]}"
         return "\n".join([f"{self.source}: {size}", *(f"  {note}" for note in self.notes)])
 
 

@@ -158,7 +158,8 @@ class _TextFile:
             return self._best_delimiter(lines)
         if len(chosen) != 1:
             raise DataError(f"{argument('delimiter')} must be one character, got {chosen!r}.")
-        if all(len(row) == 1 for row in self._sample(lines, chosen)):
+        alone = all(len(row) == 1 for row in self._sample(lines, chosen))
+        if alone and not self.options.prose:
             better = self._best_delimiter(lines)
             if all(len(row) > 1 for row in self._sample(lines, better)):
                 raise DataError(
@@ -170,7 +171,7 @@ class _TextFile:
     def _best_delimiter(self, lines: Sequence[str]) -> str:
         """The delimiter that gives most records the same number of fields, and the most fields."""
         best, chosen = (0.0, 0), ","
-        for delimiter in _NAMES:
+        for delimiter in [one for one in _NAMES if one != " " or not self.options.prose]:
             widths = Counter(len(row) for row in self._sample(lines, delimiter))
             widths.pop(1, None)
             if not widths:

@@ -17,7 +17,10 @@ export type Place = readonly [number, number];
 
 export interface Overlay {
   anchors: readonly Anchor[];
-  place: (point: number) => Place | null;
+  /** Where a point, or a place given by its coordinates, is on the picture. */
+  place: (point: number | ArrayLike<number>) => Place | null;
+  /** Segments of lines of equal density, four coordinates each. */
+  contours: Float32Array;
   ringed: readonly number[];
   lines: readonly (readonly [number, number])[];
   lasso: readonly Place[];
@@ -66,11 +69,7 @@ export function anchorsOf(
       for (let d = 0; d < dims; d++) gap += (positions[i * stride + d] - middle[d]) ** 2;
       if (gap < least) [best, least] = [i, gap];
     }
-    const text = names.texts[code];
-    anchors.push({
-      text: text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text,
-      point: best,
-    });
+    anchors.push({ text: names.texts[code], point: best });
   }
   return anchors;
 }
@@ -89,7 +88,8 @@ export function placeNames(
   measure: (text: string) => number,
 ): { text: string; x: number; y: number }[] {
   const placed: { text: string; x: number; y: number; half: number }[] = [];
-  for (const { text, point } of anchors) {
+  for (const { text: whole, point } of anchors) {
+    const text = whole.length > MOST_LETTERS ? `${whole.slice(0, MOST_LETTERS - 1)}…` : whole;
     const at = place(point);
     if (!at || at[0] < 0 || at[1] < 0 || at[0] > width || at[1] > height) continue;
     const half = measure(text) / 2;
@@ -103,10 +103,30 @@ export function placeNames(
   return placed;
 }
 
+export const CONTOUR = 0.4; // opacity of lines of equal density
+
+/** Visits the segments of the lines of equal density, on the picture. */
+export function eachSegment({ contours, place }: Overlay, visit: (from: Place, to: Place) => void): void {
+  for (let k = 0; k < contours.length; k += 4) {
+    const [from, to] = [place(contours.subarray(k, k + 2)), place(contours.subarray(k + 2, k + 4))];
+    if (from && to) visit(from, to);
+  }
+}
+
 export function drawOverlay(context: CanvasRenderingContext2D, overlay: Overlay): void {
   const { place, ratio, ink, paper, accent, radius } = overlay;
   context.lineJoin = "round";
   context.lineCap = "round";
+  context.strokeStyle = ink;
+  context.globalAlpha = CONTOUR;
+  context.lineWidth = ratio;
+  context.beginPath();
+  eachSegment(overlay, (from, to) => {
+    context.moveTo(...from);
+    context.lineTo(...to);
+  });
+  context.stroke();
+  context.globalAlpha = 1;
   for (const [color, width] of [
     [paper, 3.5],
     [accent, 1.5],

@@ -10,11 +10,12 @@ export function placer(
   m: Projection,
   width: number,
   height: number,
-): (i: number) => [number, number] {
+): (i: number | ArrayLike<number>) => [number, number] {
   const at = (k: number): number => (part < 1 ? before[k] + (positions[k] - before[k]) * part : positions[k]);
   return (i) => {
-    const j = i * stride;
-    const [a, b, c] = [at(j), at(j + 1), stride > 2 ? at(j + 2) : 0];
+    const j = typeof i === "number" ? i * stride : 0;
+    const [a, b, c] =
+      typeof i === "number" ? [at(j), at(j + 1), stride > 2 ? at(j + 2) : 0] : [i[0], i[1], i[2] ?? 0];
     return [
       ((m[0] * a + m[1] * b + m[2] * c + m[3] + 1) * width) / 2,
       ((1 - m[4] * a - m[5] * b - m[6] * c - m[7]) * height) / 2,

@@ -2,7 +2,7 @@
 
 import { hex } from "./color";
 import { DOT, leftOf, type Line } from "./key";
-import { fontOf, placeNames, type Overlay } from "./overlay";
+import { CONTOUR, eachSegment, fontOf, placeNames, type Overlay } from "./overlay";
 import type { Scene } from "./scene";
 
 const MOST = 200_000; // points; beyond that an evenly drawn sample, because editors cannot open the file
@@ -35,6 +35,14 @@ export function svgOf(scene: Scene, overlay: Overlay, key: readonly Line[], stri
   for (const [color, dots] of paths(nDim, order.length, (i) => colors[i]))
     lines.push(`<path stroke="${hex(color)}" d="${dots.join("")}"/>`);
   lines.push("</g>");
+  const isolines: string[] = [];
+  eachSegment(overlay, (from, to) =>
+    isolines.push(`M${from.map((v) => v.toFixed(1)).join(" ")}L${to.map((v) => v.toFixed(1)).join(" ")}`),
+  );
+  if (isolines.length)
+    lines.push(
+      `<path fill="none" stroke="${rgbHex(overlay.ink)}" stroke-opacity="${CONTOUR}" d="${isolines.join("")}"/>`,
+    );
   for (const [from, to] of overlay.lines) {
     const [a, b] = [overlay.place(from), overlay.place(to)];
     if (a && b)

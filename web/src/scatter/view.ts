@@ -5,6 +5,7 @@ import { css, mix, pack, plain, rgb } from "./color";
 import { listen, type Mode } from "./gestures";
 import type { Key } from "./key";
 import { anchorsOf, drawOverlay, type Anchor, type Names, type Overlay, type Place } from "./overlay";
+import { contoursOf } from "./contours";
 import { Pace } from "./pace";
 import { painterOf } from "./painters";
 import * as picture from "./picture";
@@ -31,6 +32,7 @@ export interface Options {
   withoutWebgl?: boolean;
 }
 
+const NO_LINES = new Float32Array(0);
 const REACH = 6; // CSS pixels around a point at which it is pointed at
 
 export class Scatter {
@@ -51,6 +53,8 @@ export class Scatter {
   #states: Uint8Array | null = null;
   #names: Names | null = null;
   #anchors: readonly Anchor[] | null = null;
+  #contours: Float32Array | null = null;
+  #showsContours = false;
   #ringed: readonly number[] = [];
   #lines: readonly (readonly [number, number])[] = [];
   #lasso: readonly Place[] = [];
@@ -127,7 +131,7 @@ export class Scatter {
       if (!this.#colorsGiven || this.#scene.colors.length !== n) this.setColors(null);
     } else if (!same || !this.#states) this.#reorder();
     if (!this.camera.touched || !same) this.camera.box = n ? boundingBox(positions, stride) : UNIT_BOX;
-    this.#anchors = null;
+    this.#anchors = this.#contours = null;
     this.redraw();
   }
 
@@ -145,7 +149,7 @@ export class Scatter {
     this.#states = states;
     this.#scene.grow = states?.includes(DIM) ? 1.35 : 1;
     this.#reorder();
-    this.#anchors = null;
+    this.#anchors = this.#contours = null;
     this.redraw();
   }
 
@@ -160,7 +164,13 @@ export class Scatter {
 
   setNames(names: Names | null): void {
     this.#names = names;
-    this.#anchors = null;
+    this.#anchors = this.#contours = null;
+    this.redraw(false);
+  }
+
+  /** Shows lines of equal density, on maps of two dimensions. */
+  showContours(on: boolean): void {
+    this.#showsContours = on;
     this.redraw(false);
   }
 
@@ -255,10 +265,15 @@ export class Scatter {
         scene.stride,
         scene.nDim > 0,
       );
-    const place = placer(scene, this.camera.projection(), width, height);
+    const projection = this.camera.projection();
+    const place = placer(scene, projection, width, height);
+    const flat = this.dim === 2 && !this.#animation;
+    if (this.#showsContours && flat) this.#contours ??= contoursOf(scene);
     return {
       anchors: this.#names ? (this.#anchors ?? []) : [],
-      place: (i) => (i >= this.n || (this.#states && this.#states[i] === HIDDEN) ? null : place(i)),
+      place: (i) =>
+        typeof i === "number" && (i >= this.n || this.#states?.[i] === HIDDEN) ? null : place(i),
+      contours: (this.#showsContours && flat && this.#contours) || NO_LINES,
       ringed: this.#ringed,
       lines: this.#lines,
       lasso: this.#lasso.map(([x, y]) => [x * width, y * height]),

@@ -35,13 +35,21 @@ effect(() => {
   if (state.activeId.value || state.datasetId.value) pane.value = "maps";
 });
 
+const phone = matchMedia("(max-width: 759px)");
+const narrow = signal(phone.matches);
+phone.addEventListener("change", () => (narrow.value = phone.matches));
+
+/** The role of a side, which a narrow screen shows alone. */
+const alone = (...panes: Pane[]): "main" | "complementary" =>
+  narrow.value && panes.includes(pane.value) ? "main" : "complementary";
+
 export function App(): JSX.Element {
   const empty = state.ready.value && !state.datasets.value.size && state.lessonStep.value === null;
   return (
     <div class="app" data-pane={pane.value} data-empty={empty}>
       <Bar />
       {!empty && (
-        <aside class="side left" aria-label="Data and method">
+        <div class="side left" aria-label="Data and method" role={alone("data", "method")}>
           <div class="scrolls">
             <div class="pane data">
               <DataPanel />
@@ -51,16 +59,16 @@ export function App(): JSX.Element {
             </div>
           </div>
           <RunButton />
-        </aside>
+        </div>
       )}
       <main class="stage">
         {!state.ready.value ? <Waiting /> : empty ? <Welcome /> : <Stage />}
         <Lesson />
       </main>
       {!empty && (
-        <aside class="side right" aria-label="Questions to the maps">
+        <div class="side right" aria-label="Questions to the maps" role={alone("questions")}>
           <Questions />
-        </aside>
+        </div>
       )}
       {!empty && (
         <nav class="dock" aria-label="Parts of the page">
@@ -103,9 +111,9 @@ function Bar(): JSX.Element {
     <header class="bar">
       <a class="brand" href="/" aria-label="lowdim studio">
         <img src="/static/icon.svg" alt="" />
-        <span>
+        <h1>
           lowdim <b>studio</b>
-        </span>
+        </h1>
       </a>
       <span class="space" />
       <Search />

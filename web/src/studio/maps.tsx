@@ -126,6 +126,12 @@ function Tools(): JSX.Element | null {
         pressed={state.showNames.value}
         onClick={() => (state.showNames.value = !state.showNames.value)}
       />
+      <Button
+        kind="quiet"
+        label="Contours"
+        pressed={state.showContours.value}
+        onClick={() => (state.showContours.value = !state.showContours.value)}
+      />
       {state.shown.value.length > 1 && (
         <Button
           kind="quiet"

@@ -108,6 +108,7 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
         view.setStates(statesOf(current(), shading.value));
       }),
       effect(() => view.setNames(namesOf(shading.value))),
+      effect(() => view.showContours(state.showContours.value)),
       effect(() => {
         const now = current();
         const rows = [state.hovered.value, state.picked.value].filter((one) => one?.dataset === now.dataset);

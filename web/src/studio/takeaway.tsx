@@ -2,9 +2,9 @@
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { createRef, type JSX } from "preact";
+import { createRef, type ComponentChildren, type JSX } from "preact";
 import * as api from "./api";
-import { keyOf } from "./colors";
+import { choice, keyOf } from "./colors";
 import { Button, Select } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { plural } from "./format";
@@ -37,13 +37,13 @@ export function TakeAway(): JSX.Element {
       onClose={follow}
       onClick={(event) => event.target === dialog.current && close()}
     >
-      <div class="sheet">
+      <section class="sheet" aria-labelledby="takeaway-title">
         <header>
           <h2 id="takeaway-title">Take away</h2>
           <Button kind="quiet" icon="close" label="Close" hideLabel onClick={close} />
         </header>
         {!isOpen.value ? null : map ? <Offers map={map} /> : <p>Run a method first: there is no map yet.</p>}
-      </div>
+      </section>
     </dialog>
   );
 }
@@ -75,6 +75,11 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
     api.download(await api.blobOf(`/api/maps/${map.id}/export/selection`, init), `selection.${format}`);
   };
   const ended = state.settled(map);
+  const legend = useSignal("map");
+  const figure = (kind: string): string => {
+    const column = choice.value.startsWith("column:") ? choice.value.slice(7) : "";
+    return `figure.${kind}?legend=${legend.value}&color=${encodeURIComponent(column)}`;
+  };
   return (
     <div class="stack">
       {shown.length > 1 && (
@@ -95,6 +100,24 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
             ["SVG", () => picture("svg")],
           ]}
         />
+        <Offer
+          icon="file"
+          title="Figure for a paper"
+          note="All objects, drawn by lowdim.plot; text stays text"
+          ready={ended}
+          choices={[
+            ["PDF", () => fetched(figure("pdf"), "pdf")],
+            ["SVG", () => fetched(figure("svg"), "svg")],
+          ]}
+        >
+          <Select
+            label="Legend"
+            hideLabel
+            value={legend.value}
+            options={LEGENDS}
+            onChange={(where) => (legend.value = where)}
+          />
+        </Offer>
         <Offer
           icon="data"
           title="Coordinates"
@@ -135,15 +158,23 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
   );
 }
 
+const LEGENDS = [
+  ["map", "Names on the map"],
+  ["inside", "Legend inside"],
+  ["beside", "Legend beside"],
+  ["none", "No legend"],
+] as const;
+
 interface OfferProps {
   icon: IconName;
   title: string;
   note: string;
   ready?: boolean;
   choices: [string, () => Promise<void>][];
+  children?: ComponentChildren;
 }
 
-function Offer({ icon, title, note, ready = true, choices }: OfferProps): JSX.Element {
+function Offer({ icon, title, note, ready = true, choices, children }: OfferProps): JSX.Element {
   return (
     <li>
       <Icon name={icon} />
@@ -151,6 +182,7 @@ function Offer({ icon, title, note, ready = true, choices }: OfferProps): JSX.El
         <strong>{title}</strong>
         <small>{note}</small>
       </span>
+      {children}
       {choices.map(([label, act]) => (
         <Button
           key={label}
