@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from lowdim.learned.self_organizing_map.self_organizing_map import (
         SelfOrganizingMap as SelfOrganizingMap,
     )
+    from lowdim.neighbor_embedding.aligned import AlignedUMAP as AlignedUMAP
+    from lowdim.neighbor_embedding.aligned import fit_aligned as fit_aligned
+    from lowdim.neighbor_embedding.largevis import LargeVis as LargeVis
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
     from lowdim.stress.mds.mds import MDS as MDS
     from lowdim.stress.mds.smacof import smacof as smacof
+    from lowdim.stress.phate import PHATE as PHATE
     from lowdim.stress.sammon import Sammon as Sammon
     from lowdim.versions import show_versions as show_versions
 
@@ -87,6 +91,8 @@ __version__ = "0.1.0"
 logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
 _FUNCTIONS = {
+    "AlignedUMAP": "neighbor_embedding.aligned",
+    "fit_aligned": "neighbor_embedding.aligned",
     "NeighborGraph": "neighbor_graphs.graph",
     "NeighborsTransformer": "objects.neighbors_transformer",
     "geodesics": "neighbor_graphs.geodesics",

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "NeRV": {"perplexity": 8, "max_iter": 100},
     "PaCMAP": {"max_iter": 250},
     "TriMap": {"max_iter": 150},
+    "LargeVis": {"perplexity": 5},
     "Autoencoder": {"layers": (16,), "max_iter": 15},
     "ParametricTSNE": {"layers": (16,), "max_iter": 5, "perplexity": 5, "init": "random"},
     "ParametricUMAP": {"layers": (16,), "max_iter": 5, "init": "random"},
@@ -59,6 +60,7 @@ FIRST_STEPS: dict[str, dict[str, Any]] = {
         "NeRV",
         "PaCMAP",
         "TriMap",
+        "LargeVis",
     )
 }
 
@@ -70,6 +72,7 @@ CLOSENESS = {"LocallyLinearEmbedding": 0.05}
 # How far transform(X_train + tiny noise) may be from embedding_: a kernel on the graph counts a
 # new point beside a training point as one more neighbour of it.
 NEARBY = {
+    "PHATE": 0.15,  # the mean of its neighbours
     "MDS": 0.1,
     "LocallyLinearEmbedding": 0.05,
     "LaplacianEigenmaps": 0.05,
@@ -81,13 +84,14 @@ NEARBY = {
     "UMAP": 0.05,
     "PaCMAP": 0.1,
     "TriMap": 0.2,
+    "LargeVis": 0.3,  # 5 of 700 objects lie apart from their neighbours on the map; median 0.002
     "MultiscaleSNE": 0.1,
     "NeRV": 0.05,
 }
 
 # How far inverse_transform(embedding_) may be from X, in units of its spread, on data that the
 # map can hold. Two of a kernel's components hold only part of it, and units hold prototypes.
-INVERSE = {"KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
+INVERSE = {"PHATE": 1e-4, "KernelPCA": 0.5, "SelfOrganizingMap": 0.7, "Autoencoder": 3.0}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lowdim.catalog import CATALOG
 
 # Parameters without which a method asks for more objects than the checks give it.
-DESCENTS = ("SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
+DESCENTS = ("LargeVis", "SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
 SMALL = {"layers": (8,), "max_iter": 3}  # a network that is trained quickly
 FEW = {
     **{name: {"perplexity": 2} for name in DESCENTS},

@@ -38,6 +38,7 @@ LONGER = {
 # methods whose steps become smaller with the share of `max_iter` that is done
 SCHEDULED = {
     "UMAP": ({"n_neighbors": 8}, 10, 15),
+    "LargeVis": ({"perplexity": 5}, 10, 15),
     "CurvilinearComponentAnalysis": ({}, 10, 15),
     "CurvilinearDistanceAnalysis": ({"n_neighbors": 8}, 10, 15),
     "SelfOrganizingMap": ({}, 5, 8),
