@@ -192,7 +192,7 @@ void check_rerank(PairMetric metric) {
                                         largest,
                                         shares,
                                         gaps > 0 ? gaps / sizes : 0,
-                                        T(std::pow(double(cubes), 1 / 3.0))};
+                                        T(exact_power(double(cubes), 1 / 3.0))};
                     all.emplace_back(id < 0 ? kInf<T> : values[int(metric)], id);
                 }
                 std::sort(all.begin(), all.end());

@@ -54,7 +54,7 @@ def unit_length(X: Any) -> Any:
 
     def divide(rows: slice) -> None:
         some = X[rows]
-        np.divide(some, _divisors(np.einsum("ij,ij->i", some, some))[:, None], out=units[rows])
+        np.divide(some, _divisors(np.square(some).sum(axis=1))[:, None], out=units[rows])
 
     run(divide, blocks(len(X), ROWS))
     return units

@@ -10,6 +10,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.messages import argument
@@ -117,7 +118,7 @@ def _euclidean_from(rows: Array) -> Callable[[Array], Array]:
     right[:d] = rows.T
     right[:d] -= right[:d].mean(axis=1, keepdims=True)
     right[d] = 1
-    right[d + 1] = np.einsum("dn,dn->n", right[:d], right[:d])
+    right[d + 1] = np.square(right[:d]).sum(axis=0)
 
     def measure(chosen: Array) -> Array:
         left = np.empty((len(chosen), d + 2))
@@ -126,7 +127,7 @@ def _euclidean_from(rows: Array) -> Callable[[Array], Array]:
         out = np.empty((len(chosen), n))
 
         def fill(part: slice) -> None:
-            squares = left @ right[:, part]
+            squares = product(left, right[:, part].T)
             np.sqrt(np.maximum(squares, 0, out=squares), out=out[:, part])
 
         run(fill, blocks(n, TILE_OBJECTS))

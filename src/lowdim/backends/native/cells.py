@@ -59,7 +59,7 @@ class CoarseSpace:
         """Coarse vectors z of the rows, and the terms that scores add to -2 z.z': squared norms."""
         if self.axes is None:
             Z = np.asarray((rows - self.center) * self.scale, dtype=np.float32)
-            squares = np.einsum("ij,ij->i", Z, Z)
+            squares = np.square(Z).sum(axis=1)
         else:
             if not is_sparse(rows):
                 where = (self.center, self.scale, self.axes, self.width)
@@ -67,7 +67,7 @@ class CoarseSpace:
             else:
                 Z = (spmm(rows, self.axes) * self.scale).astype(np.float32)
                 squares = (squared_norms(rows) * self.scale**2).astype(np.float32)
-                rest = np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0)
+                rest = np.maximum(squares - np.square(Z).sum(axis=1), 0)
                 rest = np.sqrt(RESIDUAL_COSINE * rest)
                 Z = np.concatenate([Z, rest[:, None]], axis=1, dtype=np.float32)
         if self.cosine:  # the distance 1 - x.y also holds if y is zero
@@ -223,7 +223,7 @@ def _pack(centers: Array) -> Panels:
     """The centres as panels of a single cell."""
     count = len(centers)
     in_order = np.arange(count, dtype=np.int32)
-    squares = np.einsum("ij,ij->i", centers, centers)
+    squares = np.square(centers).sum(axis=1)
     return fill_panels(centers, squares, in_order, np.array([0, count]))
 
 

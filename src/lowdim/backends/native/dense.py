@@ -21,11 +21,12 @@ PANEL = 256  # columns of a panel of a factorisation
 ELIMINATED_ROWS = 2048  # rows of it that are computed at once
 
 
-def product(A: Array, B: Array, *, precise: bool = False) -> Array:
-    """A B', with sums in float64 if `precise`."""
+def product(A: Array, B: Array, *, precise: bool = False, out: Array | None = None) -> Array:
+    """A B', with sums in float64 if `precise`; written to `out` if it is given."""
     kind = np.result_type(A, B, np.float32)
     left, right = (np.asarray(side, dtype=kind) for side in (A, B))
-    out = np.empty((len(A), len(B)), dtype=np.float64 if precise else kind)
+    if out is None:
+        out = np.empty((len(A), len(B)), dtype=np.float64 if precise else kind)
     _native.dense_product(left, right, A is B, out, current().threads)
     return out
 

@@ -1,6 +1,6 @@
 """Exact nearest neighbours under the Euclidean and the cosine distance, from inner products.
 
-BLAS multiplies blocks of rows, each symmetric pair of blocks once. The best candidates of every row
+Blocks of rows are multiplied, each symmetric pair of blocks once. The best candidates of every row
 and column are selected from a tile while it is in cache. Their distances are then computed again
 from the vectors, because distances from inner products lose digits to cancellation.
 """
@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.backends.native.dense import product
 from lowdim.backends.native.heaps import Heaps, rerank
+from lowdim.backends.native.ranks import squared_distances
 from lowdim.backends.numpy_blocks import Shifted, unit_length
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.runtime import memory
@@ -81,13 +83,13 @@ def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, 
         heaps = Heaps(rows.stop - rows.start, m, points.dtype)
         for part in blocks(n, TILE_ROWS):
             with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
-                tile = asked[rows] @ shifted[part].T
+                tile = product(asked[rows], shifted[part])
             heaps.offer(tile, (None, part.start), scale=-2.0, offset=norms[part])
         worst = heaps.values.max(axis=1)
         found_i, found_d = rerank(exact[0][rows], exact[1], heaps.candidates(), k, cosine)
         distances_in_range(found_d)
         if not cosine and m < n:
-            sizes = np.einsum("ij,ij->i", asked[rows], asked[rows])
+            sizes = squared_norms(asked[rows])
             doubt = rows_in_doubt(found_d[:, -1], worst, sizes, _rounding(points))
             _search_again(queries[rows], points, found_i, found_d, doubt, own=False)
         out_i[rows], out_d[rows] = found_i, found_d
@@ -138,7 +140,7 @@ def squared_norms(X: Any) -> Array:
     norms = np.empty(X.shape[0], dtype=X.dtype)
 
     def fill(rows: slice) -> None:
-        np.einsum("ij,ij->i", X[rows], X[rows], out=norms[rows])
+        np.sum(np.square(X[rows]), axis=1, out=norms[rows])
 
     run(fill, blocks(X.shape[0], PASS_ROWS))
     return norms
@@ -146,14 +148,13 @@ def squared_norms(X: Any) -> Array:
 
 def distance_matrix(X: Array) -> Array:
     """The Euclidean distances of all pairs of rows; each pair is measured once."""
-    from scipy.spatial.distance import cdist
-
     D = np.empty((len(X), len(X)), dtype=X.dtype)
 
     def fill(pair: tuple[slice, slice]) -> None:
         left, right = pair
+        exact = (np.ascontiguousarray(X[part], dtype=np.float64) for part in pair)
         with np.errstate(over="ignore"):  # the caller reports it
-            D[left, right] = cdist(X[left], X[right])
+            D[left, right] = np.sqrt(squared_distances(*exact))
         if left != right:
             D[right, left] = D[left, right].T
 
@@ -169,8 +170,8 @@ def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Ar
 
     def search(part: slice) -> tuple[Array, Array, Array]:
         asked = queries[part] - center
-        sizes = np.einsum("ij,ij->i", asked, asked)
-        squares = asked @ shifted.T
+        sizes = squared_norms(asked)
+        squares = product(asked, shifted)
         squares *= -2
         squares += norms
         # |p|^2 - 2 pq <= reach^2 - |q|^2, with slack for rounding; then the exact distance decides.
@@ -235,7 +236,7 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
         local.buffer = np.empty(TILE_ROWS**2, dtype=A.dtype)
     tile: Array = local.buffer[: len(A) * len(B)].reshape(len(A), len(B))
     with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
-        return np.matmul(A, B.T, out=tile)
+        return product(A, B, out=tile)
 
 
 def _scores(units: Any) -> tuple[Any, Array]:
