@@ -26,6 +26,7 @@ from lowdim.quality.rank_measures import (
     trustworthiness,
 )
 from lowdim.quality.ranks import Curve, PointErrors, Ranks, Split, compare_ranks, coranking
+from lowdim.quality.reliability import Reliability, reliability
 from lowdim.quality.resampling import Jackknife, Permutations, jackknife, permutation_test
 from lowdim.quality.stability import Stability, stability
 from lowdim.quality.stress import (
@@ -59,6 +60,7 @@ __all__ = [
     "PointErrors",
     "QualityMeasure",
     "Ranks",
+    "Reliability",
     "ShepardDiagram",
     "Split",
     "Stability",
@@ -87,6 +89,7 @@ __all__ = [
     "permutation_test",
     "point_errors",
     "qnx",
+    "reliability",
     "residual_variance",
     "rnx_auc",
     "rnx_curve",

@@ -211,7 +211,7 @@ def suspects(
     objects = data.objects if m == n else data.objects.subset(chosen)
     graph = objects.neighbor_graph(min(int(k * max(SCALES)), m - 1), None, "auto")
     ids, near = graph.indices, graph.distances.astype(np.float64)
-    factors = _outlier_factors(ids[:, :k], near[:, :k])
+    factors = outlier_factors(ids[:, :k], near[:, :k])
     logs = np.log(factors)
     middle = float(np.median(logs))
     spread = NORMAL_MAD * float(np.median(np.abs(logs - middle)))
@@ -243,7 +243,7 @@ def _of_all(values: Array, chosen: Array, n: int) -> Array:
     return out
 
 
-def _outlier_factors(ids: Array, near: Array) -> Array:
+def outlier_factors(ids: Array, near: Array) -> Array:
     """The distance to the k-th neighbour over the median of the neighbours' distances to theirs."""
     floor = float(np.finfo(np.float64).tiny)
     reach = near[:, -1]
