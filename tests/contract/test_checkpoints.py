@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -290,6 +291,11 @@ def test_other_data_and_parameters_are_named_and_the_file_is_left_alone(X, tmp_p
         (lowdim.TSNE(perplexity=30, max_iter=40, init=X[:, :2]), X, "max_iter was 50, is 40"),
         (lowdim.TSNE(perplexity=30, max_iter=50, init=X[:, :2]), X + 1e-12, "X is another one"),
         (lowdim.UMAP(), X, "estimator was TSNE, is UMAP"),
+        (
+            lowdim.TSNE(perplexity=30, max_iter=50, init=X[:, :2], random_state=1),
+            X,
+            "random_state was None, is 1",
+        ),
     ]
     for estimator, rows, message in refused:
         with pytest.raises(ValueError, match=message):
@@ -315,6 +321,50 @@ def test_a_damaged_file_is_refused_and_left_alone(X, tmp_path, every_time):
         with pytest.raises(ValueError, match=r"checkpoint: .*run\.lowdim cannot be read"):
             lowdim.Sammon(max_iter=5, checkpoint=file).fit(X)
         assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lowdim.Sammon(method="majorize", max_iter=5),
+        lowdim.MDS(max_iter=5),
+        lowdim.TSNE(perplexity=5, max_iter=20),
+        lowdim.UMAP(n_epochs=5),
+        lowdim.Autoencoder(max_iter=2, layers=(4,)),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_no_change_of_a_file_is_taken_for_a_state(estimator, X, tmp_path, every_time):
+    """Entries lost, renamed or replaced, in the document and in arrays: solvers read none of it."""
+    file = tmp_path / "run.lowdim"
+    estimator.set_params(checkpoint=file).fit(X)
+    with zipfile.ZipFile(file) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    document = contents.pop("checkpoint.json")
+    random = np.random.RandomState(0)
+    changed = [
+        document.replace(b'"slots"', b'"slot"'),
+        document.replace(b'"seed"', b'"sead"'),
+        document.replace(b'"0.0"', b'"0.1"'),
+        document.replace(b'"$dict"', b'"$list"', 3),
+        document.replace(b'"content"', b'"contents"'),
+        b"[]",
+        b"null",
+        json.dumps({**json.loads(document), "content": None}).encode(),
+    ]
+    cases = [{**contents, "checkpoint.json": one} for one in changed if one != document]
+    for name in random.permutation(sorted(contents))[:4]:
+        nan = bytearray(contents[name])
+        nan[-8:] = np.float64(np.nan).tobytes()
+        cases += [{**contents, "checkpoint.json": document, name: bytes(nan)}]
+        cases += [{"checkpoint.json": document, **{k: contents[k] for k in contents if k != name}}]
+    assert len(cases) > 8
+    for case in cases:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in case.items():
+                archive.writestr(name, content)
+        with pytest.raises(ValueError, match=r"run\.lowdim cannot be read .*delete it"):
+            estimator.fit(X)
 
 
 def test_a_state_of_another_shape_is_refused(X, tmp_path, every_time, monkeypatch):

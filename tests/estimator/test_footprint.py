@@ -67,3 +67,19 @@ def test_a_sparse_set_of_pairs_claims_no_square():
     graph = lowdim.neighbors(np.random.RandomState(0).standard_normal((2000, 2)), 8).adjacency()
     with lowdim.compute(memory="20MB"):  # a square of 2000 numbers takes 32 MB
         lowdim.MDS(metric="precomputed", n_init=1, max_iter=3).fit(graph)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "least"),
+    [
+        (lowdim.NeighborhoodComponentsAnalysis(2), 3 * 8 * 3000**2),
+        (lowdim.NeighborhoodComponentsAnalysis(), 10 * 8 * 3000**2),
+        (lowdim.LargeMarginNearestNeighbor(), 10 * 8 * 3000**2),
+        (lowdim.InformationTheoreticMetricLearning(), 6 * 8 * 3000**2),
+        (lowdim.SelfOrganizingMap(), 8 * 2 * 40 * 3000),
+    ],
+    ids=str,
+)
+def test_the_memory_of_wide_data_grows_with_the_features(estimator, least):
+    X = np.random.RandomState(0).standard_normal((40, 3000))
+    assert footprint(estimator, estimator._objects(X)) > least

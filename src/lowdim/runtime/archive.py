@@ -57,7 +57,7 @@ def write(
 
 
 @contextmanager
-def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, Arrays]]:
+def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, StoredArrays]]:
     """Open a file of `write`; yields its document and its arrays.
 
     Raises
@@ -114,6 +114,11 @@ class StoredArrays(Arrays):
     def __init__(self, archive: zipfile.ZipFile) -> None:
         super().__init__({})
         self.archive = archive
+
+    def names(self) -> list[str]:
+        """The names of all arrays."""
+        members = self.archive.namelist()
+        return [name.removesuffix(".npy") for name in members if name.endswith(".npy")]
 
     def _read(self, name: str) -> Any:
         member = self.archive.getinfo(f"{name}.npy")

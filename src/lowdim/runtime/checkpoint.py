@@ -11,6 +11,8 @@ state.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import threading
@@ -30,7 +32,7 @@ from lowdim.runtime.context import Context, current, override
 
 logger = logging.getLogger("lowdim")
 
-FORMAT = 1
+FORMAT = 2  # 1 had no digest
 DOCUMENT = "checkpoint.json"
 SHARE = 0.02  # largest share of the time of a fit that copying or writing states may take
 MARGIN = 2.0  # factor by which this may take longer than the last time
@@ -207,10 +209,12 @@ class Checkpoint(States):
     def _write(self, name: str, value: Any) -> bool:
         start = perf_counter()
         arrays: dict[str, Any] = {}
+        content = archive.encode(value, arrays, "the state")
         document = {
             "lowdim_checkpoint": FORMAT,
             "key": self.key,
-            "content": archive.encode(value, arrays, "the state"),
+            "content": content,
+            "digest": _digest(content, arrays),
         }
         try:
             archive.write(self._file(name), DOCUMENT, document, arrays, force=True)
@@ -236,7 +240,11 @@ class Checkpoint(States):
                     raise ValueError(f"it has the format {document['lowdim_checkpoint']!r}.")
                 others, lengthened = differences(document["key"], self.key)
                 self.lengthened = lengthened or self.lengthened
-                content = None if others else archive.decode(document["content"], arrays)
+                if not others:
+                    held = {name: arrays.take(name) for name in arrays.names()}
+                    if document["digest"] != _digest(document["content"], held):
+                        raise ValueError("it is damaged")
+                    content = archive.decode(document["content"], archive.Arrays(held))
         except MemoryError:
             raise
         except Exception as error:  # whatever a damaged file leads to
@@ -317,6 +325,15 @@ class Slot:
             self.states.keep(self.name, self._make, final=True)
         self._make = None
         self.entries += 1
+
+
+def _digest(content: Any, arrays: dict[str, Any]) -> str:
+    """A digest of a state, by which a damaged file is told: solvers trust what they read."""
+    digest = hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
 
 
 def keep_states(states: States | None) -> AbstractContextManager[Context]:

@@ -12,6 +12,7 @@ from lowdim.estimator.fitted_state import Sizes, number
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.learned.metric_learning.bregman import project
+from lowdim.learned.metric_learning.margins import squared_lengths
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.messages import argument
 from lowdim.objects.objects import Objects
@@ -19,6 +20,7 @@ from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 PRIORS = ("identity", "covariance")
 SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
+MATRICES, COPIES = 9, 3  # of d x d numbers and of X that a fit holds at its peak
 PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
 
 
@@ -154,9 +156,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
+        """Pairs; matrices of the metric; copies of the vectors."""
         count = self.n_constraints
         d = int(fit.objects.vectors("constraints").shape[1])
-        return (16.0 * d + 90) * (count if isinstance(count, int) else 0)
+        pairs = (16.0 * d + 90) * (count if isinstance(count, int) else 0)
+        return pairs + MATRICES * 8.0 * d * d + COPIES * 8.0 * fit.n * d
 
     def _unit_of(self, name: str) -> float:
         if self.prior == "covariance":  # distances have no unit
@@ -237,9 +241,8 @@ class InformationTheoreticMetricLearning(LearnedMetric):
             return upper, lower
         n = len(Z)
         i, j = random.randint(n, size=(2, SAMPLED_PAIRS))
-        gaps = Z[i[i != j]] - Z[j[i != j]]
         with np.errstate(over="ignore"):
-            squares = np.einsum("ij,ij->i", gaps, gaps)
+            squares = squared_lengths(Z, i[i != j], j[i != j])
         if not np.isfinite(squares).all():
             raise ValueError("X: squared distances overflow. Rescale the columns.")
         upper, lower = (float(q) for q in np.percentile(squares, (5, 95)))

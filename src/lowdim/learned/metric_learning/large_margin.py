@@ -11,11 +11,18 @@ from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
-from lowdim.learned.metric_learning.margins import SEARCH_ROWS, LargeMargin, minimize
+from lowdim.learned.metric_learning.margins import (
+    PAIR_ENTRIES,
+    SEARCH_ROWS,
+    LargeMargin,
+    minimize,
+)
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.context import current
+
+MATRICES = 14  # of d x d numbers that a fit holds at its peak
 
 
 class LargeMarginNearestNeighbor(LearnedMetric):
@@ -123,10 +130,11 @@ class LargeMarginNearestNeighbor(LearnedMetric):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        """The search of impostors, which then claims the memory of those that it finds."""
+        """The search of impostors, which claims those that it finds; vectors, matrices, pairs."""
         rows = float(current().threads) * min(SEARCH_ROWS, fit.n)
         d = int(fit.objects.vectors("the search of impostors").shape[1])
-        return 10.0 * rows * fit.n + 40.0 * fit.n * d  # distances, two masks; copies of vectors
+        pairs = 24.0 * PAIR_ENTRIES * current().threads
+        return 10.0 * rows * fit.n + 40.0 * fit.n * d + MATRICES * 8.0 * d * d + pairs
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
         X = self._vectors(objects)

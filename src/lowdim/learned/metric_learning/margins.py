@@ -22,7 +22,8 @@ from lowdim.runtime.scheduling import blocks, run
 MARGIN = 1.0
 REFRESH = 5  # iterations between two searches of all impostors
 SEARCH_ROWS = 256  # objects whose distances to all others are held at once by a thread
-PAIR_ROWS = 8192  # pairs whose differences are held at once by a thread
+PAIR_ROWS = 8192  # pairs that are handled at once by a thread
+PAIR_ENTRIES = 2**19  # of the vectors of pairs that a thread holds at once; 4 MB
 IMPOSTOR_BYTES = 95  # of memory for each impostor that is found
 BLOCK_BYTES = 25 * 10**6  # of memory for blocks of pairs
 LAST_FAILURES = 20  # failed steps in a row, after which the step is too small to matter
@@ -63,7 +64,7 @@ class LargeMargin:
         Z = self.X @ _root(M)
         norms = np.einsum("ij,ij->i", Z, Z)
         reach = np.full(len(Z), -np.inf)
-        np.maximum.at(reach, self.i, _lengths(Z, self.i, self.j) + MARGIN)
+        np.maximum.at(reach, self.i, squared_lengths(Z, self.i, self.j) + MARGIN)
 
         def part(rows: slice) -> Array:
             squares = Z[rows] @ Z.T  # in place: the claim of memory counts one such array
@@ -91,9 +92,9 @@ class LargeMargin:
         """Forget the impostors that are beyond all margins at M."""
         Z = self.X @ _root(M)
         reach = np.full(len(Z), -np.inf)
-        np.maximum.at(reach, self.i, _lengths(Z, self.i, self.j) + MARGIN)
+        np.maximum.at(reach, self.i, squared_lengths(Z, self.i, self.j) + MARGIN)
         i, far = self.impostors.T
-        self.impostors = self.impostors[_lengths(Z, i, far) < reach[i]]
+        self.impostors = self.impostors[squared_lengths(Z, i, far) < reach[i]]
 
     def _keys(self) -> Array:
         return np.asarray(self.impostors[:, 0] * len(self.X) + self.impostors[:, 1])
@@ -102,11 +103,11 @@ class LargeMargin:
         """The loss over the known impostors, and its gradient with respect to M."""
         n, k = self.targets.shape
         Z = self.X @ _root(M)
-        pulls = _lengths(Z, self.i, self.j)
+        pulls = squared_lengths(Z, self.i, self.j)
         edges = np.full((n, k), -np.inf)
         edges[self.known] = pulls + MARGIN
         i, far = self.impostors.T  # in ascending order
-        lengths = _lengths(Z, i, far)
+        lengths = squared_lengths(Z, i, far)
         violated = np.empty(len(i))
 
         def part(some: slice) -> tuple[float, slice, Array]:
@@ -234,13 +235,13 @@ def _project(M: Array) -> Array:
     return root @ root.T
 
 
-def _lengths(Z: Array, i: Array, j: Array) -> Array:
-    """Squared distances of pairs."""
+def squared_lengths(Z: Array, i: Array, j: Array) -> Array:
+    """Squared distances of the pairs of rows i and j."""
     out = np.empty(len(i))
 
     def fill(part: slice) -> None:
         gap = Z[i[part]] - Z[j[part]]
         out[part] = np.einsum("ij,ij->i", gap, gap)
 
-    run(fill, blocks(len(i), PAIR_ROWS))
+    run(fill, blocks(len(i), min(PAIR_ROWS, max(1, PAIR_ENTRIES // Z.shape[1]))))
     return out

@@ -22,6 +22,7 @@ from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.context import current
 
 FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
+MAPS = 16  # steps and gradients that the solver remembers, with the map and its copies
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
@@ -136,11 +137,13 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.warm_start = warm_start
 
     def _memory(self, fit: Problem) -> float:
-        """The sums of the parts of all rows, and what threads hold of the pairs of some rows."""
+        """Sums of the parts of all rows, pairs by thread; maps of the solver; the metric."""
         d = int(fit.objects.vectors("stochastic neighbours").shape[1])
         k = self.n_components
-        columns = (min(k, d) if isinstance(k, int) else d) + 5  # with padding
-        return 8.0 * fit.n * ((sum_buffers(fit.n) + 4) * columns + d + 22 * current().threads)
+        k = min(k, d) if isinstance(k, int) else d
+        sums = 8.0 * fit.n * ((sum_buffers(fit.n) + 4) * (k + 5) + d + 22 * current().threads)
+        metric = 8.0 * d * d  # and at the start a covariance of the features, with eigenvectors
+        return sums + MAPS * 8.0 * k * d + (4 if k < d else 1) * metric
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
         X = self._vectors(objects)

@@ -23,7 +23,7 @@ from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.estimator.units import take_over
 from lowdim.learned.self_organizing_map.description import describe
-from lowdim.learned.self_organizing_map.parameters import SOMParameters
+from lowdim.learned.self_organizing_map.parameters import UNITS_PER_ROOT, SOMParameters
 from lowdim.learned.self_organizing_map.prototypes import (
     Prototypes,
     RelationalPrototypes,
@@ -237,7 +237,11 @@ class SelfOrganizingMap(SOMParameters):
 
     def _memory(self, fit: Problem) -> float:
         if fit.objects.metric_name in MEANS and not fit.is_set("prototypes", "median"):
-            return 0.0
+            d = int(fit.objects.vectors("prototypes").shape[1])
+            units = UNITS_PER_ROOT * math.sqrt(fit.n)
+            if isinstance(self.shape, tuple) and all(isinstance(one, int) for one in self.shape):
+                units = math.prod(self.shape)
+            return (2.0 * fit.n + 10.0 * units) * d * fit.size  # centred rows; prototypes
         return 2.25 * fit.square  # the relational map squares the distances
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
