@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from lowdim.learned.self_organizing_map.self_organizing_map import (
         SelfOrganizingMap as SelfOrganizingMap,
     )
+    from lowdim.neighbor_embedding.aligned import AlignedUMAP as AlignedUMAP
+    from lowdim.neighbor_embedding.aligned import fit_aligned as fit_aligned
     from lowdim.neighbor_embedding.largevis import LargeVis as LargeVis
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
@@ -89,6 +91,8 @@ __version__ = "0.1.0"
 logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
 _FUNCTIONS = {
+    "AlignedUMAP": "neighbor_embedding.aligned",
+    "fit_aligned": "neighbor_embedding.aligned",
     "NeighborGraph": "neighbor_graphs.graph",
     "NeighborsTransformer": "objects.neighbors_transformer",
     "geodesics": "neighbor_graphs.geodesics",

@@ -219,6 +219,21 @@ def densmap():
     return results(model, digits(250))
 
 
+@fit
+def pacmap():
+    return results(lowdim.PaCMAP(random_state=0), digits(200))
+
+
+@fit
+def trimap():
+    return results(lowdim.TriMap(random_state=0), digits(200))
+
+
+@fit
+def largevis():
+    return results(lowdim.LargeVis(random_state=0), digits(200))
+
+
 # --- stress ---------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,16 @@ from studio.client import Client, Server, until
 from studio.page import Tab, lasso, shown, until_drawn
 
 N = 120
+# Collects every text that is written on a map.
+WATCH_TEXTS = """() => {
+        window.written = new Set();
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+          window.written.add(text);
+          return write.call(this, text, ...place);
+        };
+      }"""
+
 KINDS = np.repeat(["ash", "beech", "cedar", "date palm"], [60, 30, 28, 2])
 
 
@@ -121,17 +131,7 @@ def test_names_are_those_of_the_selection(tab: Tab, own: Server):
     Y = client.coordinates(one)
     show(client, one)
     page = tab.open()
-    # Every text that is written on the map.
-    page.evaluate(
-        """() => {
-        window.written = new Set();
-        const write = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-          window.written.add(text);
-          return write.call(this, text, ...place);
-        };
-      }"""
-    )
+    page.evaluate(WATCH_TEXTS)
     until_drawn(page, N, maps=1)
     page.locator(".scatter canvas").last.press("+")
     until(lambda: page.evaluate("window.written.size") > 0, "names are written")
@@ -367,3 +367,52 @@ def test_axe_finds_nothing(browser: Browser, own: Server, width: int, scheme: An
     check("take away")
     context.close()
     assert tab.errors == []
+
+
+def test_names_of_regions_follow_the_zoom_and_never_overlap(tab: Tab, own: Server):
+    client = own.client()
+    one = client.fit(open_trees(client), "PCA")
+    show(client, one)
+    # A region with two parts, and one of them with two parts of its own, at the left.
+    tree = [("all", -1, 120, 30), ("left", 0, 70, 4), ("right", 0, 50, 4), ("far left", 1, 40, 2)]
+    Y = client.coordinates(one)
+    (x, y), unit = Y.mean(axis=0), np.ptp(Y[:, 0]) / 60
+    places = {"all": 0, "left": -14, "right": 14, "far left": -24, "near left": -4}
+    tree.append(("near left", 1, 30, 2))
+    regions = [
+        {"text": text, "parent": parent, "size": size, "radius": radius * float(unit),
+         "point": [float(x + places[text] * unit), float(y)]}
+        for text, parent, size, radius in tree
+    ]  # fmt: skip
+    page = tab.page
+    page.route("**/regions", lambda route: route.fulfill(json=regions))
+    tab.open()
+    until_drawn(page, N, maps=1)
+    page.evaluate(WATCH_TEXTS)
+    page.get_by_role("button", name="Regions").click()
+    canvas = page.locator(".scatter canvas").last
+
+    def written(key: str) -> set[str]:
+        page.evaluate("window.written.clear()")
+        canvas.press(key)
+        until(lambda: page.evaluate("window.written.size") > 0, "names are written")
+        return set(page.evaluate("[...window.written]"))
+
+    seen = written("0")
+    assert {"left", "right"} <= seen
+    assert not {"all", "far left", "near left"} & seen
+    for _ in range(6):
+        seen = written("+")
+    assert {"far left", "near left"} & seen
+    assert not {"all", "left"} & seen
+
+
+def test_the_server_names_regions_by_their_labels(own: Server):
+    client = own.client()
+    data = client.toy("clusters", n=300)
+    one = client.fit(data, "PCA")
+    found = client.ask("GET", f"/api/maps/{one['id']}/regions")
+    assert found[0]["parent"] == -1
+    assert found[0]["size"] == 300
+    assert len(found) >= 3
+    assert all(0 <= region["parent"] < place for place, region in enumerate(found) if place)

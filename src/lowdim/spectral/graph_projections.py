@@ -113,9 +113,9 @@ with a kernel it is barycentric interpolation.""",
 
     def _memory(self, fit: Problem) -> float:
         if self.kernel != "linear":
-            return 5.2 * fit.square + 60 * fit.arcs
+            return 70.0 * fit.n * fit.n + 60 * fit.arcs
         d = int(fit.objects.vectors("a linear map").shape[1])
-        return 8.0 * fit.n * (2.2 * min(fit.n, d) + COLUMNS) + 60 * fit.arcs
+        return 8.0 * fit.n * (5 * d + min(d, COLUMNS)) + 60 * fit.arcs
 
     def _transform(self, new: NewObjects) -> Array:
         rows = new.vectors()

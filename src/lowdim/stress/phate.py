@@ -203,7 +203,7 @@ class PHATE(Embedder):
 
     def _memory(self, fit: Problem) -> float:
         m = fit.object_count("n_landmarks") or fit.n
-        return 40.0 * m * m + 250 * fit.arcs
+        return (100.0 if m == fit.n else 64.0) * m * m + 250 * fit.arcs
 
     def _n_wanted(self, n: int) -> int:
         return min(MORE * checks.integer(self.n_neighbors, "n_neighbors", 1, n - 1), n - 1)

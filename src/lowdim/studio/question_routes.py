@@ -85,6 +85,11 @@ async def get_quality(studio: Studio, one: Map, request: Request) -> Any:
     return await studio.helper.ask(questions.map_quality, studio.view(one))
 
 
+@QUESTIONS.add("GET", "/api/maps/{id}/regions")
+async def get_regions(studio: Studio, one: Map, request: Request) -> Any:
+    return await studio.helper.ask(questions.regions, studio.view(one))
+
+
 @QUESTIONS.add("GET", "/api/maps/{id}/errors")
 async def get_errors(studio: Studio, one: Map, request: Request) -> Any:
     kind = request.query_params.get("kind")

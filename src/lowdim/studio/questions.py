@@ -105,6 +105,32 @@ def point_errors(view: View, kind: str) -> Array:
     return shares
 
 
+def regions(view: View) -> list[dict[str, Any]]:
+    """The regions of a map as a tree: name, number of objects, place of the name and reach."""
+    from lowdim.explore.regions import regions as find_regions
+
+    Y, about = _map(view), read_about(Path(view.data))
+    X = view.read_objects() if about["metric"] is None else None
+    labels = _labels(view)
+    if labels is not None and labels.dtype != object:
+        labels = None  # numbers have no commonest value
+    names = about["features"] if X is not None else None
+    found = find_regions(Y, X, labels, feature_names=names, random_state=0)
+    listed = []
+    for one in found.tree:
+        gaps = np.linalg.norm(Y[found.members(one.id)] - one.center, axis=1)
+        listed.append(
+            {
+                "text": one.name if one.supported is not False else f"{one.name} ?",
+                "parent": -1 if one.parent is None else one.parent,
+                "size": one.size,
+                "point": one.center.tolist(),
+                "radius": float(np.quantile(gaps, 0.8)) if len(gaps) else 0.0,
+            }
+        )
+    return listed
+
+
 def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
     """Fit again with other seeds; writes the spread of each point and a summary to a file."""
     from lowdim.catalog import find

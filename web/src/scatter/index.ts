@@ -6,5 +6,6 @@ export { DIM, HIDDEN, SHOWN } from "./scene";
 export { Scatter } from "./view";
 export type { Mode } from "./gestures";
 export type { Key } from "./key";
+export type { Region } from "./regions";
 export type { Names } from "./overlay";
 export type { Events, Options } from "./view";

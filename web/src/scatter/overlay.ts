@@ -7,10 +7,10 @@ export interface Names {
   listed: readonly number[];
 }
 
-/** A name and the point that it is written at. */
+/** A name and the point, or the coordinates, that it is written at. */
 export interface Anchor {
   text: string;
-  point: number;
+  point: number | ArrayLike<number>;
 }
 
 export type Place = readonly [number, number];

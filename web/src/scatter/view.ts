@@ -10,6 +10,7 @@ import { Pace } from "./pace";
 import { painterOf } from "./painters";
 import * as picture from "./picture";
 import { nearestPoint, placer, pointsInside } from "./places";
+import { regionsAtZoom, type Region } from "./regions";
 import { DIM, emptyScene, halfway, HIDDEN, orderOf, shuffled, spreadOut } from "./scene";
 import type { Painter, Scene } from "./scene";
 
@@ -55,6 +56,7 @@ export class Scatter {
   #anchors: readonly Anchor[] | null = null;
   #contours: Float32Array | null = null;
   #showsContours = false;
+  #regions: readonly Region[] | null = null;
   #ringed: readonly number[] = [];
   #lines: readonly (readonly [number, number])[] = [];
   #lasso: readonly Place[] = [];
@@ -168,6 +170,12 @@ export class Scatter {
     this.redraw(false);
   }
 
+  /** Named regions, whose names replace those of categories. */
+  setRegions(regions: readonly Region[] | null): void {
+    this.#regions = regions;
+    this.redraw(false);
+  }
+
   /** Shows lines of equal density, on maps of two dimensions. */
   showContours(on: boolean): void {
     this.#showsContours = on;
@@ -267,10 +275,15 @@ export class Scatter {
       );
     const projection = this.camera.projection();
     const place = placer(scene, projection, width, height);
+    const pixels = (Math.hypot(...projection.slice(0, 3)) * width) / 2; // of a unit of the map
     const flat = this.dim === 2 && !this.#animation;
     if (this.#showsContours && flat) this.#contours ??= contoursOf(scene);
     return {
-      anchors: this.#names ? (this.#anchors ?? []) : [],
+      anchors: this.#regions
+        ? regionsAtZoom(this.#regions, pixels, Math.min(width, height), ratio)
+        : this.#names
+          ? (this.#anchors ?? [])
+          : [],
       place: (i) =>
         typeof i === "number" && (i >= this.n || this.#states?.[i] === HIDDEN) ? null : place(i),
       contours: (this.#showsContours && flat && this.#contours) || NO_LINES,

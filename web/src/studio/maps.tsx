@@ -128,6 +128,12 @@ function Tools(): JSX.Element | null {
       />
       <Button
         kind="quiet"
+        label="Regions"
+        pressed={state.showRegions.value}
+        onClick={() => (state.showRegions.value = !state.showRegions.value)}
+      />
+      <Button
+        kind="quiet"
         label="Contours"
         pressed={state.showContours.value}
         onClick={() => (state.showContours.value = !state.showContours.value)}

@@ -9,6 +9,7 @@ import { colorsOf, namesOf, shadingOf, statesOf } from "./colors";
 import { number } from "./format";
 import { neighbors, pick } from "./picking";
 import * as state from "./state";
+import { regionsOf } from "./regions";
 import { tip } from "./tooltip";
 import type { MapInfo, Value } from "./types";
 
@@ -108,6 +109,10 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
         view.setStates(statesOf(current(), shading.value));
       }),
       effect(() => view.setNames(namesOf(shading.value))),
+      effect(() => {
+        const now = state.maps.value.get(id) ?? map;
+        view.setRegions(state.showRegions.value && state.ended(now) ? regionsOf(now) : null);
+      }),
       effect(() => view.showContours(state.showContours.value)),
       effect(() => {
         const now = current();

@@ -23,6 +23,7 @@ export const forms = signal<ReadonlyMap<string, Readonly<Record<string, Value>>>
 export const colorBy = signal("");
 export const hiddenKinds = signal<ReadonlySet<number>>(new Set());
 export const showNames = signal(true);
+export const showRegions = signal(false);
 export const showContours = signal(false);
 export const align = signal(true);
 export const mode = signal<Mode>("move");
