@@ -267,12 +267,14 @@ def test_wrong_command_lines(flowers, options, message, tmp_path, monkeypatch):
     "method", [m for m in CATALOG if m.objects == "vectors"], ids=lambda m: m.name
 )
 def test_every_method_of_the_catalog_runs(method, flowers, tmp_path):
-    """With its defaults, where only the number of neighbours is set to suit the data."""
+    """With its defaults, where only the size of neighbourhoods is set to suit the data."""
     from lowdim.cli.parameters import hints
 
     rows = flowers.read_text().splitlines()
     flowers.write_text("\n".join([rows[0], *rows[1::3]]))
-    few = ["--n-neighbors", 10] if "n_neighbors" in hints(method.load()) else []
+    known = hints(method.load())
+    few = ["--n-neighbors", 10] if "n_neighbors" in known else []
+    few += ["--perplexity", 10] if "perplexity" in known else []
     result = run("embed", flowers, "-m", method.name, *few, "-o", tmp_path / "m.csv", "-q")
     assert result.exit_code == 0, result.output
     assert tables.read(tmp_path / "m.csv").X.shape[0] == 50

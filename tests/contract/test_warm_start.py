@@ -24,6 +24,7 @@ LONGER = {
     "Isomap": ({"n_neighbors": 8, "mds": "stress"}, 3, 6),
     "MDS": ({"eps": 0, "init": "random", "n_init": 2, "random_state": 0}, 5, 9),
     "Sammon": ({"tol": 0, "method": "majorize"}, 5, 9),
+    "PHATE": ({"eps": 0}, 3, 6),
     "MaximumVarianceUnfolding": ({"n_neighbors": 8, "solver": "factorized"}, 3, 6),
     "PaCMAP": ({}, 10, 15),
     "TriMap": ({}, 10, 15),
