@@ -22,7 +22,7 @@ from lowdim.checks import Array
 FIRST_CUT = 0.025  # share of the spectrum that the first polynomial amplifies
 DEGREE, ROUNDS = 20, 8  # of the polynomials of `smooth_modes`, and their largest number
 INVERSE_ROUNDS = 60  # largest number of products of `inverse_modes` with the inverse
-INVERSE_CHANGE = 1e-9  # relative change of the eigenvalues below which it ends
+INVERSE_CHANGE = 1e-13  # relative change of the eigenvalues below which it ends
 CHANGE = 0.2  # relative change of the eigenvalues below which `smooth_modes` ends
 MAX_AMPLIFICATION = 16.0  # natural logarithm; more would make the columns parallel to rounding
 MAX_DEGREE = 200  # of the polynomials of `smallest_eigenpairs`
@@ -118,7 +118,7 @@ def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
 
 
 def inverse_modes(problem: Problem, solve: Callable[[Any], Any], start: Any, k: int) -> Any:
-    """The same to about five digits, by products with the inverse of A, which `solve` gives."""
+    """The same to about seven digits, by products with the inverse of A, which `solve` gives."""
     V, before = problem.basis(start), np.array(np.inf)
     for _ in range(INVERSE_ROUNDS):
         V = problem.basis(solve(V))

@@ -111,7 +111,7 @@ def _wide(graph: Any) -> bool:
 
 
 def _accurate_modes(graph: Any, k: int, seed: int, random: np.random.RandomState) -> Array:
-    """Those of a small or narrow graph, to about five digits; random ones of very few vertices."""
+    """Those of a small or narrow graph, to about seven digits; random ones of very few vertices."""
     from scipy.sparse import eye_array
 
     n = graph.shape[0]
