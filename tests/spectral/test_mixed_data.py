@@ -114,7 +114,9 @@ def test_every_kind_of_table_gives_the_same_map(people):
 
 def test_an_unknown_column_is_named(people):
     with pytest.raises(ValueError, match=r"categorical_features.*'age'.*height"):
-        FactorAnalysisOfMixedData(categorical_features=["age"]).fit(people)
+        FactorAnalysisOfMixedData(categorical_features="age").fit(people)
+    with pytest.raises(ValueError, match=r"categorical_features.*4.*4 columns"):
+        FactorAnalysisOfMixedData(categorical_features=[4]).fit(people.to_numpy())
 
 
 def test_all_axes_give_the_table_back(people, answers):

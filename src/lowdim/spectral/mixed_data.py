@@ -31,7 +31,7 @@ class FactorAnalysisOfMixedData(Embedder):
     ----------
     n_components : int, default=2
         Dimension of the map.
-    categorical_features : list of int or str, default=None
+    categorical_features : str or list of int or str, default=None
         Columns, by number or by name, whose values are categories although they are numbers.
         Columns of text and of a categorical dtype always are.
     svd_solver : str, default="auto"
@@ -120,7 +120,7 @@ class FactorAnalysisOfMixedData(Embedder):
         self,
         n_components: int = 2,
         *,
-        categorical_features: list[int | str] | None = None,
+        categorical_features: str | list[int | str] | None = None,
         svd_solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -234,7 +234,8 @@ class FactorAnalysisOfMixedData(Embedder):
         """The categories of each column of the training table."""
         names, d = [str(name) for name in getattr(X, "columns", [])], X.shape[-1]
         named: set[int] = set()
-        for column in self.categorical_features or []:
+        given = self.categorical_features
+        for column in [given] if isinstance(given, str) else given or []:
             number = names.index(column) if column in names else column
             if not isinstance(number, numbers.Integral) or not 0 <= number < d:
                 raise ValueError(
@@ -245,7 +246,7 @@ class FactorAnalysisOfMixedData(Embedder):
         return kinds_of(X, named) if named or not _is_numeric(X) else [None] * d
 
     def _memory(self, fit: Problem) -> float:
-        return 5.0 * 8 * fit.n * sum(_widths(_kinds(fit.objects)))
+        return 4.0 * 8 * fit.n * sum(_widths(_kinds(fit.objects)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
