@@ -6,6 +6,7 @@ import pytest
 
 import lowdim
 from lowdim import FactorAnalysisOfMixedData, MultipleCorrespondenceAnalysis
+from lowdim.estimator.fitted_state import check_fitted_state
 
 # prince 0.23.0: FAMD(n_components=3, engine="scipy") and MCA(n_components=3, engine="scipy",
 # correction=None), `eigenvalues_`, `row_coordinates(X)` and `column_contributions_`, of the tables
@@ -171,3 +172,19 @@ def test_a_saved_model_is_the_same(answers, people, method, tmp_path):
     np.testing.assert_array_equal(again.transform(table), model.embedding_)
     back = again.inverse_transform(model.embedding_)
     assert back.tolist() == model.inverse_transform(model.embedding_).tolist()
+
+
+def test_a_plan_of_a_table_with_a_rare_category():
+    """The probes of a plan are fits to some of the objects, which may lack a category."""
+    random = np.random.RandomState(0)
+    table = pd.DataFrame({"x": random.normal(size=800), "c": random.choice(list("abc"), 800)})
+    table.loc[799, "c"] = "rare"
+    assert lowdim.plan(FactorAnalysisOfMixedData(), table).seconds is not None
+
+
+def test_a_damaged_model_is_refused(people):
+    model = FactorAnalysisOfMixedData().fit(people)
+    state = {**vars(model), "categories_": [None, None, ["r"], ["S", "L"]]}
+    fitted = {name: value for name, value in state.items() if name.endswith("_")}
+    with pytest.raises(ValueError, match="indicators"):
+        check_fitted_state(FactorAnalysisOfMixedData(), fitted)

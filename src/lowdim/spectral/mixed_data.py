@@ -12,7 +12,7 @@ from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.gower import Kinds, coded_rows, gower, kinds_of
 from lowdim.distances.metrics import Metric, euclidean
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, kinds_of_columns
+from lowdim.estimator.fitted_state import Numbers, Sizes, kinds_of_columns, size_of
 from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
@@ -20,6 +20,17 @@ from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.block_sources import load_all
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
+
+
+def _widths(kinds: Kinds) -> list[int]:
+    """The number of indicators of each column."""
+    return [1 if kind is None else len(kind) for kind in kinds]
+
+
+def _kinds_rule(name: str, value: Any, sizes: Sizes) -> None:
+    """The categories of the columns, as many in all as there are indicators."""
+    kinds_of_columns(name, value, sizes)
+    size_of("indicators")(f"number of {name}", sum(_widths(value)), sizes)
 
 
 class FactorAnalysisOfMixedData(Embedder):
@@ -105,7 +116,7 @@ class FactorAnalysisOfMixedData(Embedder):
     )
 
     _attributes: ClassVar = {
-        "categories_": kinds_of_columns,
+        "categories_": _kinds_rule,
         "components_": Numbers("c indicators"),
         "mean_": Numbers("indicators"),
         "scale_": Numbers("indicators", positive=True),
@@ -200,7 +211,7 @@ class FactorAnalysisOfMixedData(Embedder):
         nominal = np.repeat(
             [kind is not None for kind in self.categories_], _widths(self.categories_)
         )
-        return mean, np.where(nominal, np.sqrt(np.abs(mean)), deviation)
+        return mean, np.where(nominal, np.sqrt(np.where(mean > 0, mean, 1.0)), deviation)
 
     def _standardised(self, table: Array) -> Array:
         Z = table / self.scale_ - self.mean_ / self.scale_
@@ -351,11 +362,6 @@ def _kinds(objects: Objects) -> Kinds:
     assert isinstance(objects, MeasuredObjects)
     kinds: Kinds = objects.metric.params.get("kinds") or [None] * objects.rows.shape[1]
     return kinds
-
-
-def _widths(kinds: Kinds) -> list[int]:
-    """The number of indicators of each column."""
-    return [1 if kind is None else len(kind) for kind in kinds]
 
 
 def _table(X: Any) -> Any:
