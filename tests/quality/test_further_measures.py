@@ -1,4 +1,4 @@
-"""Measures that `assess` does not report, against their definitions and the values of ZADU 0.5.4."""
+"""Measures that `assess` does not report, by definition and by ZADU 0.5.4."""
 
 import numpy as np
 import pytest
