@@ -83,3 +83,28 @@ def test_a_sparse_set_of_pairs_claims_no_square():
 def test_the_memory_of_wide_data_grows_with_the_features(estimator, least):
     X = np.random.RandomState(0).standard_normal((40, 3000))
     assert footprint(estimator, estimator._objects(X)) > least
+
+
+@pytest.mark.parametrize(
+    ("estimator", "copies"),
+    [
+        (lowdim.LocallyLinearEmbedding(), 2),
+        (lowdim.LaplacianEigenmaps(), 2),
+        (lowdim.KernelPCA(2, kernel="linear"), 1),
+        (lowdim.KernelPCA(2, kernel="cosine"), 3),
+        (lowdim.KernelPCA(2, kernel="rbf"), 5),
+    ],
+    ids=str,
+)
+def test_copies_of_wide_vectors_are_claimed(estimator, copies):
+    X = np.random.RandomState(0).standard_normal((40, 30000))
+    extra = footprint(estimator, objects_of(X)) - footprint(estimator, objects_of(X[:, :3]))
+    assert extra == copies * 40 * (30000 - 3) * 8
+
+
+def test_an_autoencoder_claims_its_weights():
+    pytest.importorskip("torch")
+    X = np.random.RandomState(0).standard_normal((40, 3000)).astype(np.float32)
+    claimed = footprint(lowdim.Autoencoder(), objects_of(X))
+    # weights of the first and the last layer, their slopes and two moments
+    assert claimed > 4 * 4 * 2 * 512 * 3000

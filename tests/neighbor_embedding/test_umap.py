@@ -602,3 +602,63 @@ def test_a_table_with_missing_values_of_several_components():
     assert np.isfinite(Y).all()
     with pytest.raises(ValueError, match="init='pca' needs vectors without missing values"):
         UMAP(n_neighbors=5, n_epochs=10, metric="gower", init="pca").fit(X)
+
+
+# --- attributes and inputs of umap-learn ----------------------------------------------------------
+
+
+def test_maps_after_listed_epochs_are_kept(X, tmp_path):
+    seen = {}
+
+    def watch(state):
+        seen[state.iteration] = state.embedding.copy()
+
+    watched = UMAP(n_epochs=50, callback=watch).fit(X)
+    model = UMAP(n_epochs=[50, 10]).fit(X)
+    np.testing.assert_array_equal(model.embedding_, watched.embedding_)
+    assert len(model.embedding_list_) == 2
+    np.testing.assert_array_equal(model.embedding_list_[0], seen[10])
+    np.testing.assert_array_equal(model.embedding_list_[1], model.embedding_)
+    model.save(tmp_path / "model.lowdim")
+    loaded = lowdim.load(tmp_path / "model.lowdim")
+    np.testing.assert_array_equal(loaded.embedding_list_, model.embedding_list_)
+    np.testing.assert_array_equal(loaded.transform(X[:5] + 0.01), model.transform(X[:5] + 0.01))
+    assert not hasattr(model.update(X[:3] + 0.01), "embedding_list_")
+
+
+def test_listed_epochs_of_distinct_rows(X):
+    twice = np.concatenate([X, X[:20]])
+    model = UMAP(n_epochs=[5, 10], unique=True).fit(twice)
+    np.testing.assert_array_equal(model.embedding_list_[:, 150:], model.embedding_list_[:, :20])
+    np.testing.assert_array_equal(model.embedding_list_[-1], model.embedding_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_epochs": []}, "empty list"),
+        ({"n_epochs": [10, 2.5]}, r"n_epochs\[1\]"),
+        ({"n_epochs": [10], "output_metric": "haversine"}, "output_metric"),
+        ({"n_epochs": [10], "checkpoint": "state"}, "checkpoint"),
+    ],
+    ids=str,
+)
+def test_wrong_lists_of_epochs(X, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        UMAP(**options).fit(X)
+
+
+def test_neighbours_by_the_names_of_umap_learn(X, tmp_path):
+    model = UMAP(n_neighbors=6, n_epochs=5).fit(X)
+    distances, indices = cKDTree(X).query(X, 6)
+    model.save(tmp_path / "model.lowdim")
+    for each in (model, lowdim.load(tmp_path / "model.lowdim")):
+        np.testing.assert_array_equal(each.knn_indices, indices)
+        np.testing.assert_array_equal(each._knn_indices, indices)
+        np.testing.assert_allclose(each.knn_dists, distances, rtol=1e-6, atol=1e-12)
+        np.testing.assert_array_equal(each._knn_dists, each.knn_dists)
+    D = np.zeros((len(X), len(X)))
+    np.put_along_axis(D, indices, distances, axis=1)
+    np.testing.assert_allclose(model.graph_dists_.toarray(), np.maximum(D, D.T), rtol=1e-6)
+    np.testing.assert_array_equal(model._raw_data, X)
+    assert not hasattr(UMAP(), "knn_indices")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from helpers import with_threads
+from lowdim.estimator import barycentric
 from lowdim.estimator.barycentric import barycentric_weights, local_grams
 from lowdim.objects.neighbors import neighbors
 from lowdim.spectral.reconstruction import (
@@ -239,3 +242,20 @@ def test_threads_change_no_bit():
         lambda: alignment_matrix(grams, NEIGHBORS, DIM),
     ):
         assert np.array_equal(with_threads(1, build).toarray(), with_threads(3, build).toarray())
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_grams_of_wide_vectors_copy_a_bounded_number_of_rows(sparse, monkeypatch):
+    rows = np.random.RandomState(0).standard_normal((60, 2000))
+    lists = np.random.RandomState(1).randint(60, size=(60, 5))
+    offsets = rows[lists] - rows[:, None, :]
+    table = csr_array(rows) if sparse else rows
+    monkeypatch.setattr(barycentric, "GATHERED_BYTES", 3 * 5 * 2000 * 8)
+    tracemalloc.start()
+    try:
+        found = local_grams(table, lists, table, np.arange(60))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found, offsets @ offsets.transpose(0, 2, 1))
+    assert peak < 10 * barycentric.GATHERED_BYTES < offsets.nbytes

@@ -12,6 +12,7 @@ from lowdim.cli.completion import completion
 from lowdim.cli.decode import decode
 from lowdim.cli.embed import embed
 from lowdim.cli.errors import OneLineErrors
+from lowdim.cli.explore import explain, regions
 from lowdim.cli.methods import methods
 from lowdim.cli.studio import studio
 from lowdim.cli.suggest import suggest
@@ -32,7 +33,8 @@ def main(context: click.Context) -> None:
 
 
 _COMMANDS = (
-    embed, compare, assess, transform, update, decode, suggest, studio, methods, completion
+    embed, compare, assess, regions, explain, transform, update, decode, suggest, studio, methods,
+    completion
 )  # fmt: skip
 for command in _COMMANDS:
     main.add_command(command)

@@ -194,7 +194,8 @@ class MethodCommand(click.Command):
         context.meta["lowdim.methods"] = _scan(args, self.method_option(), context)
         context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
         rest = super().parse_args(context, args)
-        if not context.params.get("method") and not context.resilient_parsing:
+        chosen = context.params.get("method") or context.params.get("saved")
+        if not chosen and not context.resilient_parsing:
             raise click.UsageError(
                 "choose a method with -m, -m isomap for instance; `lowdim methods` lists them."
             )

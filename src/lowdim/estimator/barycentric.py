@@ -21,15 +21,24 @@ TINY = 1e-13  # regularisation when decoding: so small that training points retu
 # higher power of d_j did not.
 FURTHER, NEAR = 10, 0.3
 BLOCK_ROWS = 1024  # new points handled at once
+GATHERED_BYTES = 4 * 10**6  # of neighbours whose rows are copied at once, by a thread
 
 
-def local_grams(rows: Any, neighbors: Array, centers: Any = None) -> Array:
-    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres."""
-    points = rows[neighbors.ravel()]
-    points = dense(points)
-    points = points.reshape(*neighbors.shape, -1)
-    offsets = points - np.asarray(centers)[:, None, :]
-    return np.asarray(offsets @ offsets.transpose(0, 2, 1))
+def local_grams(rows: Any, neighbors: Array, centers: Any, numbers: Array | None = None) -> Array:
+    """The (m, k, k) Gram matrices of k neighbours among `rows` about m centres.
+
+    The centres are `centers`, or those of its rows that have the given numbers. At most
+    GATHERED_BYTES of neighbours, or one neighbourhood, are copied at once.
+    """
+    m, k = neighbors.shape
+    size = max(1, GATHERED_BYTES // max(1, k * rows.shape[1] * rows.dtype.itemsize))
+    parts = []
+    for part in blocks(m, size):
+        points = dense(rows[neighbors[part].ravel()]).reshape(-1, k, rows.shape[1])
+        about = dense(centers[part if numbers is None else numbers[part]])
+        offsets = points - about[:, None, :]
+        parts.append(offsets @ offsets.transpose(0, 2, 1))
+    return np.concatenate(parts)
 
 
 def barycentric_weights(grams: Array, reg: float) -> Array:

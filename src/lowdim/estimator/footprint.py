@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lowdim.checks import is_sparse
 from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import DENSE_UP_TO
 from lowdim.objects.objects import Objects
@@ -16,6 +17,7 @@ from lowdim.runtime import memory
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
 WORKSPACE_PER_OBJECT = 4096  # bytes, for few
+SEARCH_COPIES = 2  # of the vectors, in a search for neighbours
 BOTTOM_EIGENVECTORS = 3.7  # the same, for eigenvectors orthogonal to given ones
 DENSE_EIGENVECTORS = 3.05  # n x n arrays that a dense eigensolver takes beside its matrix
 
@@ -48,6 +50,15 @@ class Problem:
         return self.square if self.objects.measured else 0.0
 
     @property
+    def vectors(self) -> float:
+        """Bytes of the vectors; 0 if the objects have none in memory."""
+        if not self.objects.has_vectors or not self.objects.in_memory:
+            return 0.0
+        rows = self.objects.vectors("memory")
+        entries = rows.nnz if is_sparse(rows) else float(rows.shape[0]) * rows.shape[1]
+        return float(entries) * self.size
+
+    @property
     def arcs(self) -> float:
         """Number of arcs of the neighbour graph; 0 if the number of neighbours is not known."""
         e = self.estimator
@@ -56,6 +67,11 @@ class Problem:
             wanted = e._n_wanted(self.n)
         k = wanted if isinstance(wanted, int) else getattr(e, "_default_neighbors", 0)
         return float(self.n) * min(k, self.n)
+
+    @property
+    def search(self) -> float:
+        """Bytes that a search for neighbours takes beside its lists; they matter for wide data."""
+        return SEARCH_COPIES * self.vectors
 
     def object_count(self, parameter: str) -> int:
         """A number of objects, by the name of its parameter; 0 if it is None."""
@@ -110,8 +126,8 @@ def alternatives(estimator: Any, objects: Objects) -> list[str]:
     """What to do instead, in terms of the parameters that the estimator has."""
     traits = estimator.traits
     cheaper = []
-    if traits.reduced_by and not getattr(estimator, traits.reduced_by):
-        some = max(10, min(1000, objects.n // 10))
+    some = max(10, min(1000, objects.n // 10))
+    if traits.reduced_by and not 0 < (getattr(estimator, traits.reduced_by) or 0) <= some:
         cheaper.append(f"set {argument(traits.reduced_by, some)} or so")
     if traits.samples and objects.measured and not estimator._uses_sample(objects):
         cheaper.append(f"set {argument('method', 'sampled')}")

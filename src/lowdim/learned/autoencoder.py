@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import Numbers, any_number
+from lowdim.estimator.footprint import Problem
 from lowdim.estimator.traits import Traits
 from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
 DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a diverged training
+WEIGHTS, BATCHES = 9, 10  # copies of weights and of the rows of a batch at the peak of training
 LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
 
 
@@ -196,6 +198,21 @@ class Autoencoder(NetworkEmbedder):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def _memory(self, fit: Problem) -> float:
+        """Copies of the weights (slopes, moments, the best ones) and of a batch of rows."""
+        rows = self._vectors(fit.objects)
+        d, size = int(rows.shape[1]), checks.float_dtype(rows.dtype).itemsize
+        batch = min(self.batch_size, fit.n) if isinstance(self.batch_size, int) else fit.n
+        return size * (WEIGHTS * float(self._n_weights(d)) + BATCHES * float(batch) * d)
+
+    def _n_weights(self, n_features: int) -> int:
+        import torch
+
+        from lowdim.learned.networks.weights import seed_weights
+
+        with seed_weights(0), torch.device("meta"):  # nothing is allocated or drawn
+            return sum(weights.numel() for weights in self._build(n_features).parameters())
 
     def _fit(self, objects: Objects) -> None:
         from lowdim.learned.networks.autoencoding import Reconstruction, mean_squared_error, split

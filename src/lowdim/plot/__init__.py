@@ -9,6 +9,7 @@ from lowdim.plot.animate import animate
 from lowdim.plot.canvas import save
 from lowdim.plot.compare import compare
 from lowdim.plot.errors import errors
+from lowdim.plot.explored import feature_arrows, region_names
 from lowdim.plot.lines import graph, rnx, scree
 from lowdim.plot.outlines import groups
 from lowdim.plot.path import path
@@ -27,11 +28,13 @@ __all__ = [
     "compare",
     "component_planes",
     "errors",
+    "feature_arrows",
     "fit_vectors",
     "graph",
     "groups",
     "hits",
     "path",
+    "region_names",
     "rnx",
     "save",
     "scatter",

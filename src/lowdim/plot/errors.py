@@ -9,6 +9,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.plot import density
 from lowdim.plot.canvas import INK, TEXT, TITLE, axes_for, plot_points
+from lowdim.plot.paint import unit_values
 from lowdim.plot.scatter import draw_points, frame, marker_size
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def errors(
     """
     place = plot_points(embedding)
     n = len(place.points)
-    torn, false = _errors(torn, "torn", n), _errors(false, "false", n)
+    torn, false = unit_values(torn, "torn", n), unit_values(false, "false", n)
     place = place._replace(drawn=place.drawn & np.isfinite(torn) & np.isfinite(false))
     known = np.concatenate([torn[place.drawn], false[place.drawn]])
     percentile = float(np.percentile(known, 99)) if len(known) else 0.0
@@ -90,18 +91,6 @@ def two_way(torn: Array, false: Array) -> Array:
     low = (1 - b) * CORNERS[0, 0] + b * CORNERS[0, 1]
     high = (1 - b) * CORNERS[1, 0] + b * CORNERS[1, 1]
     return np.asarray((1 - a) * low + a * high)
-
-
-def _errors(values: Any, name: str, n: int) -> Array:
-    errors = np.asarray(values, dtype=np.float64)
-    if errors.shape != (n,):
-        raise ValueError(f"{name} has shape {errors.shape}, but there are {n} objects.")
-    with np.errstate(invalid="ignore"):
-        wrong = (errors < 0) | (errors > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must hold numbers in [0, 1], found {errors[row]:g} at [{row}].")
-    return errors
 
 
 def _key(ax: Any, top: float) -> None:

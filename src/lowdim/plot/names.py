@@ -16,7 +16,7 @@ Names = Sequence[str] | Mapping[int, str]
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 _ALIGN_X = {-1: "right", 0: "center", 1: "left"}
 _ALIGN_Y = {-1: "top", 0: "center", 1: "bottom"}
-BACKING = {"facecolor": "white", "edgecolor": "none", "alpha": 0.65, "pad": 0.6}
+BACKING: Any = {"facecolor": "white", "edgecolor": "none", "alpha": 0.65, "pad": 0.6}
 """Behind letters over points; an edge of letters would turn them into shapes in vector files."""
 
 _WIDE = 0.6
@@ -64,6 +64,27 @@ def write_names(ax: Any, place: PlotPoints, names: Names, gap: float) -> None:
             color=INK,
             bbox=BACKING,
         )
+
+
+def move_free(ax: Any, text: Any, taken: list[Any], most: float) -> bool:
+    """Move an annotation into the axes and up or down, by at most `most` heights, off others.
+
+    Returns whether it is free of the boxes in `taken`, to which its own is added then. The figure
+    must have its layout.
+    """
+    frame, to_points = ax.get_window_extent(), 72 / ax.figure.dpi
+    x, y = text.get_position()
+    box = text.get_window_extent().padded(2 * BACKING["pad"] / to_points)
+    right = max(frame.x0 - box.x0, 0.0) + min(frame.x1 - box.x1, 0.0)
+    steps = np.arange(0, most + 0.25, 0.5)
+    for shift in np.stack([steps, -steps], axis=1).ravel():
+        up = shift * box.height + max(frame.y0 - box.y0, 0.0) + min(frame.y1 - box.y1, 0.0)
+        moved = box.translated(right, up)
+        if frame.y0 <= moved.y0 and moved.y1 <= frame.y1 and not moved.count_overlaps(taken):
+            text.set_position((x + right * to_points, y + up * to_points))
+            taken.append(moved)
+            return True
+    return False
 
 
 def _conflict(box: Array, taken: Array, frame: Array) -> float:

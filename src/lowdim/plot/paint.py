@@ -19,6 +19,8 @@ LEGEND: dict[str, Any] = {
     "labelcolor": INK,
 }
 
+_FADED = 0.92  # grey of an object that is not reliable at all
+
 
 class Paint(NamedTuple):
     """Colours of n points, (n, 4).
@@ -181,3 +183,25 @@ def _check_colors(n: int, color: Any) -> Array:
     if len(colors) != n:
         raise ValueError(f"color has {len(colors)} entries, but there are {n} objects.")
     return np.asarray(colors)
+
+
+def unit_values(values: Any, name: str, n: int) -> Array:
+    """The checked numbers of n objects in [0, 1]; NaN is one that is not known."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (n,):
+        raise ValueError(f"{name} has shape {found.shape}, but there are {n} objects.")
+    with np.errstate(invalid="ignore"):
+        wrong = (found < 0) | (found > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{name} must hold numbers in [0, 1], found {found[row]:g} at [{row}].")
+    return found
+
+
+def fade(colors: Array, reliability: Any) -> Array:
+    """Colours that turn to light grey as the reliability of the objects falls to 0."""
+    share = unit_values(getattr(reliability, "score", reliability), "reliability", len(colors))
+    share = np.nan_to_num(share)[:, None]
+    faded = np.array(colors, dtype=np.float64)
+    faded[:, :3] = share * faded[:, :3] + (1 - share) * _FADED
+    return faded

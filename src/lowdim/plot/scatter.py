@@ -11,7 +11,7 @@ from lowdim.checks import Array
 from lowdim.plot import density as pixels
 from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, plot_points, remove_ticks
 from lowdim.plot.names import Names, write_names
-from lowdim.plot.paint import LEGEND, Paint, paint
+from lowdim.plot.paint import LEGEND, Paint, fade, paint
 from lowdim.plot.shared_places import spread
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def scatter(
     names: Names | None = None,
     images: Any = None,
     color: Any = None,
+    reliability: Any = None,
     density: bool | str | None = None,
     legend: str | None = None,
     title: str | None = None,
@@ -65,6 +66,9 @@ def scatter(
         Pictures of the objects, drawn on their points wherever they do not overlap.
     color : colour, or array of n colours, default=None
         Instead of `labels`.
+    reliability : Reliability or array of shape (n,), default=None
+        What `lowdim.quality.reliability` returns, or numbers in [0, 1]: points of low reliability
+        fade to light grey.
     density : bool, "equalize" or "log", default=None
         Draw how many points fall on each pixel, with the colours mixed, instead of the points; by
         default from 100,000 points on. The shade is equalised (True) or logarithmic.
@@ -93,6 +97,8 @@ def scatter(
     """
     place = plot_points(Y)
     painted = paint(len(place.points), labels, color)
+    if reliability is not None:
+        painted = painted._replace(colors=fade(painted.colors, reliability))
     how = _density(density, place)
     checks.choice(legend, "legend", (None, "beside", "inside", "map", "none"))
     if not how:

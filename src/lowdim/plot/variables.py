@@ -12,7 +12,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT
 from lowdim.plot.colors import COLORS
-from lowdim.plot.names import BACKING
+from lowdim.plot.names import BACKING, move_free
 from lowdim.summaries import html_table, short_repr
 
 _SHARE = 0.9  # of the half width of the map that the longest arrow takes
@@ -176,6 +176,7 @@ def vectors(
     """
     if fit.directions.shape[1] != 2:
         raise ValueError("vectors can be drawn on a map of two dimensions only.")
+    ax.figure.draw_without_rendering()  # the layout determines the limits
     chosen = np.flatnonzero(fit.p_values <= p_max)
     arrows = fit.directions[chosen] * np.sqrt(fit.r2[chosen])[:, None]
     if scale is None:
@@ -183,6 +184,7 @@ def vectors(
         longest = np.linalg.norm(arrows, axis=1).max(initial=0.0)
         scale = _SHARE * half / longest if longest > 0 else 1.0
     color = COLORS[1] if color is None else color
+    taken: list[Any] = []
     for name, arrow in zip(np.array(fit.names)[chosen], scale * arrows, strict=True):
         ax.annotate(
             "",
@@ -190,7 +192,7 @@ def vectors(
             fit.center,
             arrowprops={"arrowstyle": "->", "color": color, "linewidth": 1.2},
         )
-        _write(ax, fit.center + 1.05 * arrow, name, arrow, color)
+        move_free(ax, _write(ax, fit.center + 1.05 * arrow, name, arrow, color), taken, 5)
 
 
 def biplot_axes(Y: Any, variables: Any, ax: Any, *, color: Any = None) -> None:
@@ -270,8 +272,8 @@ def _visible(ax: Any, center: Array, step: Array) -> tuple[float, float]:
     return float(np.nanmax(ends[:, 0])), float(np.nanmin(ends[:, 1]))
 
 
-def _write(ax: Any, spot: Array, name: str, towards: Array, color: Any) -> None:
-    ax.annotate(
+def _write(ax: Any, spot: Array, name: str, towards: Array, color: Any) -> Any:
+    return ax.annotate(
         name,
         spot,
         xytext=(4 * np.sign(towards[0]), 4 * np.sign(towards[1])),

@@ -213,7 +213,7 @@ class LaplacianEigenmaps(Embedder):
     def _memory(self, fit: Problem) -> float:
         if fit.is_set("affinity", "rbf"):
             return 5.2 * fit.square + fit.bottom_eigenvectors
-        return 88 * fit.arcs + fit.bottom_eigenvectors
+        return 88 * fit.arcs + fit.search + fit.bottom_eigenvectors
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
         return {} if "graph_" in state else {"t_": any_number}

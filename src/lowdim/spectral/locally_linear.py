@@ -164,7 +164,8 @@ class LocallyLinearEmbedding(Embedder):
     def _memory(self, fit: Problem) -> float:
         k = fit.arcs / fit.n
         copies = 1.5 if fit.is_set("method", "standard") else 3.6
-        return copies * fit.arcs * k * 8 + 60 * fit.arcs + fit.bottom_eigenvectors
+        matrix = copies * fit.arcs * k * 8 + 60 * fit.arcs
+        return matrix + fit.search + fit.bottom_eigenvectors
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.estimator.barycentric import barycentric_weights, local_grams
 from lowdim.numerics.operators import symmetric_lu
 from lowdim.objects.objects import Objects
@@ -36,7 +36,7 @@ def gram_blocks(objects: Objects, neighbors: Array, purpose: str) -> Blocks:
     """A function from objects to their local Gram matrices, from vectors or dissimilarities."""
     if objects.has_vectors:
         rows = objects.vectors(purpose)
-        return lambda members: local_grams(rows, neighbors[members], dense(rows[members]))
+        return lambda members: local_grams(rows, neighbors[members], rows, members)
     D = objects.all_pairs()
     return lambda members: local_grams_from_distances(D, neighbors[members], members)
 

@@ -224,9 +224,14 @@ class Resumable(Protocol):
         """Go on from a state of the same layout."""
 
 
-def lay_out(layout: Resumable, monitor: Monitor) -> tuple[Array, int]:
-    """Run a layout to its end, or until the monitor stops it; the map, and the epochs done."""
-    at_once = 1
+def lay_out(
+    layout: Resumable, monitor: Monitor, maps: dict[int, Array] | None = None
+) -> tuple[Array, int]:
+    """Run a layout to its end, or until the monitor stops it; the map, and the epochs done.
+
+    The maps after the epochs that are keys of `maps` become its values.
+    """
+    at_once, maps = 1, {} if maps is None else maps
     with monitor:
         arrays = {k: v for k, v in layout.state().items() if isinstance(v, np.ndarray)}
         saved = monitor.load_state(arrays, scheduled=layout.scheduled)
@@ -234,7 +239,10 @@ def lay_out(layout: Resumable, monitor: Monitor) -> tuple[Array, int]:
             layout.restore(saved)
         while layout.epoch < layout.n_epochs:
             began = perf_counter()
-            loss = layout.run(at_once, loss=monitor.wants_loss)
+            until_kept = min((e - layout.epoch for e in maps if e > layout.epoch), default=at_once)
+            loss = layout.run(min(at_once, until_kept), loss=monitor.wants_loss)
+            if layout.epoch in maps:
+                maps[layout.epoch] = layout.embedding.copy()
             if not monitor.watches and perf_counter() - began < AT_ONCE / 2:
                 at_once *= 2
             seen = layout.embedding if monitor.wants_embedding else layout.Y

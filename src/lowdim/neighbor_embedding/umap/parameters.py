@@ -38,6 +38,7 @@ LARGEST = 1e6  # of factors of forces, and of a: products of them stay finite in
 LARGEST_POWER = 10.0  # of b, likewise
 ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
+LISTS = (list, tuple, np.ndarray)  # types of several epochs
 
 
 PARAMETERS = """
@@ -61,9 +62,10 @@ output_metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}, de
     first axis, n_components must be 5).
 output_metric_kwds : dict, default=None
     No effect; accepted for compatibility with umap-learn.
-n_epochs : int, default=None
+n_epochs : int or list of int, default=None
     Number of epochs of the layout. None is 500, or 200 for more than 10,000 objects, and 200
-    more with `densmap`.
+    more with `densmap`. A list has the epochs whose maps are kept in `embedding_list_`; its
+    largest entry is the number of epochs.
 learning_rate : float, default=1.0
     Step size of the first epoch, relative to the largest step at which the attraction is
     stable.
@@ -166,7 +168,7 @@ class UMAPParameters(Embedder):
         metric_kwds: dict[str, Any] | None = None,
         output_metric: str = "euclidean",
         output_metric_kwds: dict[str, Any] | None = None,
-        n_epochs: int | None = None,
+        n_epochs: Any = None,
         learning_rate: float = 1.0,
         init: Any = "spectral",
         min_dist: float = 0.1,
@@ -267,8 +269,7 @@ class UMAPParameters(Embedder):
             checks.integer(self.target_n_neighbors, "target_n_neighbors", 2)
         checks.choice(self.transform_mode, "transform_mode", ("embedding", "graph"))
         self._check_output_metric()
-        if self.n_epochs is not None:
-            checks.integer(self.n_epochs, "n_epochs", 0)
+        self._check_epochs()
         if self.disconnection_distance is not None:
             checks.real(self.disconnection_distance, "disconnection_distance", 0, open_low=True)
         if isinstance(self.init, str):
@@ -279,6 +280,21 @@ class UMAPParameters(Embedder):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{argument('target_metric')}: {error}") from None
         self._curve()
+
+    def _check_epochs(self) -> None:
+        if not isinstance(self.n_epochs, LISTS):
+            if self.n_epochs is not None:
+                checks.integer(self.n_epochs, "n_epochs", 0)
+            return
+        if not len(self.n_epochs):
+            raise ValueError(f"{argument('n_epochs')} is an empty list. Give one epoch or more.")
+        for i, epoch in enumerate(self.n_epochs):
+            checks.integer(epoch, f"n_epochs[{i}]", 1)
+        if self.output_metric != "euclidean" or self.checkpoint is not None or self.warm_start:
+            raise ValueError(
+                f"A list as {argument('n_epochs')} needs {argument('output_metric', 'euclidean')} "
+                f"and neither {argument('checkpoint')} nor {argument('warm_start')}."
+            )
 
     def _check_output_metric(self) -> None:
         if self.output_metric == "euclidean":
@@ -328,12 +344,12 @@ class UMAPParameters(Embedder):
 
     def _epochs(self, n: int) -> int:
         if self.n_epochs is not None:
-            return int(self.n_epochs)
+            return int(np.max(self.n_epochs))
         epochs = EPOCHS if n <= LARGE else EPOCHS_IF_LARGE
         return epochs + EPOCHS_FOR_DENSITY if self.densmap else epochs
 
     def _new_epochs(self) -> int:
-        return NEW_EPOCHS if self.n_epochs is None else int(self.n_epochs) // 3
+        return NEW_EPOCHS if self.n_epochs is None else int(np.max(self.n_epochs)) // 3
 
     @property
     def _start_dim(self) -> int:

@@ -24,7 +24,7 @@ from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
 from lowdim.neighbor_embedding.umap.output_spaces import SPACES
-from lowdim.neighbor_embedding.umap.parameters import UMAPParameters, rows_of
+from lowdim.neighbor_embedding.umap.parameters import LISTS, UMAPParameters, rows_of
 from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -56,8 +56,15 @@ class UMAP(UMAPParameters):
     ----------
     embedding_ : array of shape (n_samples, n_components)
         Coordinates of the training objects.
+    embedding_list_ : array of shape (n_maps, n_samples, n_components)
+        The maps after the epochs in `n_epochs`, if that is a list; the last is `embedding_`.
     graph_ : sparse array of shape (n_samples, n_samples)
         The fuzzy graph.
+    knn_indices, knn_dists : array of shape (n_samples, n_neighbors)
+        Each object and its nearest neighbours, and the distances to them, as umap-learn has them.
+        They are known after a fit in memory without `y` and `unique`.
+    graph_dists_ : sparse array of shape (n_samples, n_samples)
+        The distances between neighbours.
     a_, b_ : float
         Parameters of the kernel.
     n_iter_ : int
@@ -140,6 +147,7 @@ class UMAP(UMAPParameters):
 
     _attributes: ClassVar = {
         "embedding_": Numbers("n c", missing=True),
+        "embedding_list_": Numbers("* n c", missing=True),
         "_fitted_neighbors": graph_rule,
         "unique_rows_": Numbers("distinct", "iu", 0, "n"),
         "graph_": Numbers("distinct|n distinct|n", least=0, sparse=True),
@@ -154,6 +162,7 @@ class UMAP(UMAPParameters):
     _needed = ("graph_", "rho_", "sigma_", "reach_", "a_", "b_")
 
     graph_: Any
+    embedding_list_: Array
     _leaves_out = True  # objects without an edge
 
     def _memory(self, fit: Problem) -> float:
@@ -274,6 +283,8 @@ class UMAP(UMAPParameters):
             for name in ("embedding_", "rad_orig_", "rad_emb_"):
                 if hasattr(self, name):
                     setattr(self, name, getattr(self, name)[groups])
+            if hasattr(self, "embedding_list_"):
+                self.embedding_list_ = self.embedding_list_[:, groups]
 
     def _global_init(self, rows: Any) -> Any:
         """The kind of start; principal components in place of eigenvectors for `global_weight`."""
@@ -334,6 +345,8 @@ class UMAP(UMAPParameters):
             "seed": int(random.randint(2**31 - 1)),
             **self._forces(),
         }
+        listed = self.n_epochs if isinstance(self.n_epochs, LISTS) and tail == 1 else ()
+        maps: dict[int, Array] = {int(epoch): start for epoch in sorted(listed)}
         if self.output_metric == "euclidean":
             layout = Layout(self.graph_, start, density=density, springs=springs, **options)
             layout.epoch = n_epochs - round(tail * n_epochs)
@@ -343,12 +356,16 @@ class UMAP(UMAPParameters):
                 self.a_, self.b_ = self._curve()
                 layout.set_forces((self.a_, self.b_), **self._forces())
 
-            result = lay_out(layout, self._monitor(n_epochs, retune))
+            result = lay_out(layout, self._monitor(n_epochs, retune), maps)
         else:
             space = SPACES[self.output_metric]
             result = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
         self.embedding_, self.n_iter_ = result
         self._leave_out_isolated()
+        if maps:
+            done = [Y for epoch, Y in maps.items() if epoch < self.n_iter_]
+            self.embedding_list_ = np.stack([*done, self.embedding_])
+            self.embedding_list_[:, np.isnan(self.embedding_[:, 0])] = np.nan
         if self.output_dens:
             self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))
 
@@ -423,6 +440,8 @@ class UMAP(UMAPParameters):
         density, random = self._density(known, graph), self._random()
         self._lay_out(anchors.places, random, density, [anchors], UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
+        if hasattr(self, "embedding_list_"):  # of the old objects
+            del self.embedding_list_
         self.embedding_ = align_to_old(old, self.embedding_)
         return Growth(graph, refined=True)
 
@@ -492,6 +511,37 @@ class UMAP(UMAPParameters):
     @property
     def _n_features_out(self) -> int:
         return len(self.rho_) if self.transform_mode == "graph" else super()._n_features_out
+
+    # --- the neighbours by the names of umap-learn ----------------------------------------------
+
+    @property
+    def knn_indices(self) -> Array:
+        """Each object, followed by its nearest neighbours."""
+        lists = self._listed_neighbors.indices
+        return np.hstack([np.arange(len(lists), dtype=lists.dtype)[:, None], lists])
+
+    @property
+    def knn_dists(self) -> Array:
+        """The distances of each object to itself and to its nearest neighbours."""
+        return np.pad(self._listed_neighbors.distances, ((0, 0), (1, 0)))
+
+    @property
+    def graph_dists_(self) -> Any:
+        """The distances between neighbours, in one direction or both."""
+        return self._fitted_neighbors.adjacency("union")
+
+    _knn_indices, _knn_dists = knn_indices, knn_dists
+
+    @property
+    def _raw_data(self) -> Any:
+        """The training vectors, which `umap.plot.diagnostic` reads."""
+        return self.X_fit_
+
+    @property
+    def _listed_neighbors(self) -> NeighborGraph:
+        if self._fitted_neighbors.indptr is not None:
+            raise AttributeError("knn_indices: objects have different numbers of neighbours.")
+        return self._fitted_neighbors
 
     # --- combinations of fitted models ----------------------------------------------------------
 

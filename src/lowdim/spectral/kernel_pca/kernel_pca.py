@@ -21,6 +21,7 @@ from lowdim.numerics.eigensolvers import Eigenpairs
 from lowdim.numerics.kernels import (
     ALIASES,
     NAMES,
+    TILE,
     Kernel,
     KernelCenter,
     centered_kernel,
@@ -30,6 +31,7 @@ from lowdim.numerics.kernels import (
 )
 from lowdim.objects.new_objects import MeasuredNewObjects, NewDissimilarities, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.runtime.context import current
 from lowdim.spectral.kernel_pca.graph_kernels import (
     GRAPH_KERNELS,
     STATE_RULES,
@@ -231,7 +233,10 @@ class KernelPCA(Embedder):
     def _memory(self, fit: Problem) -> float:
         graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
         kernel = self.kernel if isinstance(self.kernel, str) else ""
-        return graph_kernels.get(kernel, 1.0) * fit.square + fit.eigenvectors
+        tiles = {"cosine": 2, "rbf": 4}.get(kernel, 0) * min(1.0, TILE * current().threads / fit.n)
+        search = fit.search if kernel in graph_kernels else 0.0
+        copies = (float(bool(self.copy_X)) + tiles) * fit.vectors + search
+        return graph_kernels.get(kernel, 1.0) * fit.square + copies + fit.eigenvectors
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
         known = isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, dense
+from lowdim.checks import Array
 from lowdim.estimator.barycentric import local_grams
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -82,7 +82,7 @@ def landmark_functions(
 
     def grams(members: Array, neighbors: Array) -> Array:
         if vectors is not None:
-            return local_grams(vectors, neighbors, dense(vectors[members]))
+            return local_grams(vectors, neighbors, vectors, members)
         own = np.arange(1, neighbors.shape[1] + 1)[None, :]
         parts = []
         for together in np.column_stack([members, neighbors]):
