@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import runpy
 import shlex
 import textwrap
 import tomllib
@@ -106,6 +107,11 @@ def test_every_docstring_is_complete(method):
     assert {"Attributes", "Notes", "References", "Examples"} <= set(
         docstrings.sections(cls.__doc__)
     )
+
+
+def test_methods_of_one_module_have_pages_of_their_own():
+    page_name = runpy.run_path(str(DOCS / "_ext" / "method_pages.py"))["page_name"]
+    assert len({page_name(method) for method in CATALOG}) == len(CATALOG)
 
 
 @pytest.mark.parametrize("method", CATALOG, ids=lambda method: method.name)

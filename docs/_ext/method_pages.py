@@ -33,7 +33,9 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def page_name(row: Method) -> str:
-    """Name of the page of a method, after its module."""
+    """Name of the page of a method, after its module, or its class if the module has several."""
+    if sum(other.module == row.module for other in CATALOG) > 1:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.name).lower()
     return row.module.rpartition(".")[2]
 
 

@@ -70,6 +70,10 @@ if TYPE_CHECKING:
     from lowdim.spectral.maximum_variance.maximum_variance import (
         MaximumVarianceUnfolding as MaximumVarianceUnfolding,
     )
+    from lowdim.spectral.mixed_data import FactorAnalysisOfMixedData as FactorAnalysisOfMixedData
+    from lowdim.spectral.mixed_data import (
+        MultipleCorrespondenceAnalysis as MultipleCorrespondenceAnalysis,
+    )
     from lowdim.spectral.pca import PCA as PCA
     from lowdim.spectral.scaling import is_euclidean as is_euclidean
     from lowdim.spectral.spectral_clustering import SpectralClustering as SpectralClustering

@@ -11,6 +11,8 @@ _MODULES = {
     "ClassicalMDS": "spectral.classical_mds",
     "MDS": "stress.mds.mds",
     "KernelPCA": "spectral.kernel_pca.kernel_pca",
+    "FactorAnalysisOfMixedData": "spectral.mixed_data",
+    "MultipleCorrespondenceAnalysis": "spectral.mixed_data",
     "Isomap": "spectral.isomap",
     "LocallyLinearEmbedding": "spectral.locally_linear",
     "LaplacianEigenmaps": "spectral.laplacian_eigenmaps",

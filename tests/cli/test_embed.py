@@ -166,6 +166,16 @@ def test_mixed_types_by_gower(flowers, tmp_path):
     np.testing.assert_allclose(tables.read(tmp_path / "m.csv").X, expected, atol=1e-9)
 
 
+def test_mixed_types_by_factor_analysis(flowers, tmp_path):
+    method = ("-m", "factor-analysis-of-mixed-data", "--categorical", "gower")
+    result = run("embed", flowers, *method, "-o", tmp_path / "m.csv", "-q")
+    assert result.exit_code == 0, result.output
+    iris = zip(*load_iris(return_X_y=True), strict=True)
+    mixed = np.array([[*row, str(kind)] for row, kind in iris], dtype=object)
+    expected = lowdim.FactorAnalysisOfMixedData().fit_transform(mixed)
+    np.testing.assert_allclose(tables.read(tmp_path / "m.csv").X, expected, atol=1e-9)
+
+
 def test_several_subjects(tmp_path):
     points = np.random.RandomState(0).standard_normal((8, 2))
     stack = [np.linalg.norm((points * w)[:, None] - points * w, axis=2) for w in ([1, 2], [2, 1])]

@@ -38,6 +38,8 @@ def rotation(seed, d):
 @given(seed=st.integers(0, 2**31 - 1), shift=st.floats(-100, 100), mirror=st.booleans())
 def test_rigid_motions(invariant_case, X, new, seed, shift, mirror):
     turn = rotation(seed, 3)
+    if invariant_case.name == "FactorAnalysisOfMixedData":  # standardises each column
+        turn = np.eye(3)[np.random.RandomState(seed).permutation(3)]
     turn[:, 0] *= -1 if mirror else 1
     still, moved = invariant_case.steady().fit(X), invariant_case.steady().fit(X @ turn + shift)
     close(moved.embedding_, still.embedding_)

@@ -49,6 +49,9 @@ def parameters_for(method: Method, options: dict[str, Any], table: Table) -> dic
     chosen = {name: value for name, value in options.items() if name in known}
     if "n_components" in known and known["n_components"][1] is None:
         chosen.setdefault("n_components", 2)  # "all" is the default of few methods, and no map
+    takes_text = "categorical_features" in known or method.objects == "categories"
+    if table.metric == "gower" and takes_text:
+        return chosen
     if table.metric is not None and method.objects != "subjects":
         if "metric" not in known:
             able = ", ".join(alias(m.name) for m in CATALOG if "metric" in hints(m.load()))

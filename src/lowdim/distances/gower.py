@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,31 +41,8 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
     kinds : list
     """
     coded_already = kinds is not None
-    kinds = _kinds(X) if kinds is None else kinds
-    categories = [
-        None if values is None else {v: code for code, v in enumerate(values)} for values in kinds
-    ]
-
-    def prepare(data: Any, name: str = "X", copy: bool = False) -> Array:
-        columns = _columns(data)
-        if len(columns) != len(categories):
-            raise ValueError(
-                f"{name} has {len(columns)} features, but {len(categories)} were seen in fit."
-            )
-        coded = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
-        for c, (values, codes) in enumerate(zip(columns, categories, strict=True)):
-            if codes is None:
-                numbers = _as_numbers(values)
-                if numbers is None:
-                    raise ValueError(f"{name}, column {c} was numeric in fit, but is not now.")
-                coded[:, c] = numbers
-            else:  # -1: a category that was not in the training table
-                coded[:, c] = [np.nan if _is_missing(v) else codes.get(v, -1) for v in values]
-        if np.isinf(coded).any():
-            row, column = np.argwhere(np.isinf(coded))[0]
-            raise ValueError(f"{name} contains infinity at [{row}, {column}].")
-        return coded
-
+    kinds = kinds_of(X) if kinds is None else kinds
+    prepare = partial(coded_rows, kinds)
     rows = np.asarray(X, dtype=np.float64) if coded_already else prepare(X)
     if rows.shape[0] == 0:
         raise ValueError("X holds no objects: 0 sample(s) while a minimum of 1 is required.")
@@ -72,7 +50,7 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
         low = np.where(np.isnan(rows), np.inf, rows).min(axis=0)
         high = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
     span = np.where(high > low, high - low, 1.0)
-    nominal = np.array([codes is not None for codes in categories])
+    nominal = np.array([values is not None for values in kinds])
 
     def block(A: Array, B: Array) -> Array:
         total = np.zeros((len(A), len(B)))
@@ -89,15 +67,37 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
     return block, prepare, rows, kinds
 
 
-def _kinds(X: Any) -> Kinds:
-    """The categories of each column of a table, None if it is numeric."""
-    nominal = [type(dtype).__name__ == "CategoricalDtype" for dtype in getattr(X, "dtypes", [])]
+def kinds_of(X: Any, named: Collection[int] = ()) -> Kinds:
+    """The categories of each column of a table, None if it is numeric; `named` ones never are."""
+    dtypes = enumerate(getattr(X, "dtypes", []))
+    nominal = {*named, *(c for c, kind in dtypes if type(kind).__name__ == "CategoricalDtype")}
     kinds: Kinds = []
     for c, values in enumerate(_columns(X)):
-        numeric = not any(nominal[c : c + 1]) and _as_numbers(values) is not None
+        numeric = c not in nominal and _as_numbers(values) is not None
         present = dict.fromkeys(v for v in values if not _is_missing(v))
         kinds.append(None if numeric else list(present))
     return kinds
+
+
+def coded_rows(kinds: Kinds, data: Any, name: str = "X", copy: bool = False) -> Array:
+    """A table as numbers: codes of categories, -1 for one not in `kinds`, NaN if missing."""
+    columns = _columns(data)
+    if len(columns) != len(kinds):
+        raise ValueError(f"{name} has {len(columns)} features, but {len(kinds)} were seen in fit.")
+    coded = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
+    for c, (values, categories) in enumerate(zip(columns, kinds, strict=True)):
+        if categories is None:
+            numbers = _as_numbers(values)
+            if numbers is None:
+                raise ValueError(f"{name}, column {c} was numeric in fit, but is not now.")
+            coded[:, c] = numbers
+        else:
+            codes = {v: code for code, v in enumerate(categories)}
+            coded[:, c] = [np.nan if _is_missing(v) else codes.get(v, -1) for v in values]
+    if np.isinf(coded).any():
+        row, column = np.argwhere(np.isinf(coded))[0]
+        raise ValueError(f"{name} contains infinity at [{row}, {column}].")
+    return coded
 
 
 def _columns(X: Any) -> list[Array]:

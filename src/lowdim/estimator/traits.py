@@ -27,9 +27,10 @@ class Traits:
     power : float
         Exponent of n with which the time of a fit with default parameters grows, about;
         `python -m benchmarks times` measures it.
-    objects : {"vectors", "labelled", "subjects"}
-        What `fit` takes: objects as vectors or dissimilarities, vectors with their labels, or
-        several matrices of dissimilarities of the same objects, one a subject.
+    objects : {"vectors", "labelled", "subjects", "categories"}
+        What `fit` takes: objects as vectors or dissimilarities, vectors with their labels,
+        several matrices of dissimilarities of the same objects, one a subject, or a table of
+        categories.
     reduced_by : str
         Parameter that, if it is set, makes time and memory linear in n (landmarks, prototypes);
         empty if there is none.
@@ -57,7 +58,7 @@ class Traits:
     extends: str
     paper: str
     power: float
-    objects: Literal["vectors", "labelled", "subjects"] = "vectors"
+    objects: Literal["vectors", "labelled", "subjects", "categories"] = "vectors"
     reduced_by: str = ""
     samples: bool = False
     local_only: bool = False

@@ -289,8 +289,8 @@ def regions(
     >>> found = lowdim.regions(lowdim.PCA(2).fit(X), X, labels=y)
     >>> found.n_leaves
     4
-    >>> [region.label_share for region in found.at(4).regions]
-    [1.0, 1.0, 1.0, 1.0]
+    >>> found.at(4).regions[0].label_share
+    1.0
     """
     Y, placed = map_coordinates(map)
     n, at = len(Y), np.flatnonzero(placed)

@@ -11,11 +11,19 @@ from lowdim.quality.dimension import (
     two_nn,
 )
 from lowdim.quality.interval import IntervalEstimate
-from lowdim.quality.labels import LabelQuality, knn_accuracy, knn_r2, silhouette
+from lowdim.quality.labels import (
+    LabelQuality,
+    class_aware_continuity,
+    class_aware_trustworthiness,
+    knn_accuracy,
+    knn_r2,
+    silhouette,
+)
 from lowdim.quality.measures import MEASURES, QualityMeasure, find_measure
 from lowdim.quality.rank_measures import (
     continuity,
     density_correlation,
+    local_continuity,
     local_global,
     mean_relative_rank_errors,
     neighborhood_preservation,
@@ -23,6 +31,7 @@ from lowdim.quality.rank_measures import (
     qnx,
     rnx_auc,
     rnx_curve,
+    topographic_product,
     trustworthiness,
 )
 from lowdim.quality.ranks import Curve, PointErrors, Ranks, Split, compare_ranks, coranking
@@ -69,6 +78,8 @@ __all__ = [
     "Suggestion",
     "Suspects",
     "assess",
+    "class_aware_continuity",
+    "class_aware_trustworthiness",
     "compare",
     "compare_distances",
     "compare_ranks",
@@ -82,6 +93,7 @@ __all__ = [
     "jackknife",
     "knn_accuracy",
     "knn_r2",
+    "local_continuity",
     "local_global",
     "maximum_likelihood",
     "mean_relative_rank_errors",
@@ -102,6 +114,7 @@ __all__ = [
     "stress_1",
     "suggest",
     "suspects",
+    "topographic_product",
     "trustworthiness",
     "two_nn",
 ]

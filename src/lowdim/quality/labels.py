@@ -119,6 +119,63 @@ def knn_accuracy(Y: Any, labels: Any, n_neighbors: int = 10, **options: Any) -> 
     return _accuracy(codes, ranks, ranks.map_ids)
 
 
+def class_aware_trustworthiness(
+    X: Any, Y: Any, labels: Any, n_neighbors: int = 5, **options: Any
+) -> IntervalEstimate:
+    """Compute trustworthiness that counts only false neighbours of another class.
+
+    Such neighbours make classes look mixed that are apart in the data.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+        The class of each object.
+    n_neighbors : int, default=5
+        Size of the neighbourhoods, less than n / 2.
+    X, Y, **options
+        As in `compare_ranks`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better; at least `trustworthiness`.
+
+    References
+    ----------
+    Colange, Peltonen, Aupetit, Dutykh and Lespinats, "Steering distortions to preserve classes and
+    neighbors in supervised dimensionality reduction", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> print(quality.class_aware_trustworthiness(X, X[:, :2], X[:, 0] > 0))
+    0.983
+    """
+    ranks = compare_ranks(X, Y, n_neighbors, **options)
+    same = _same_class(labels, ranks, ranks.map_ids)
+    return mean_of(1 - ranks.penalty(np.where(same, 0, ranks.data_ranks)), ranks.n)
+
+
+def class_aware_continuity(
+    X: Any, Y: Any, labels: Any, n_neighbors: int = 5, **options: Any
+) -> IntervalEstimate:
+    """Compute continuity that counts only missed neighbours of the same class.
+
+    Such neighbours make a class look torn. Parameters and references are those of
+    `class_aware_trustworthiness`.
+
+    Returns
+    -------
+    IntervalEstimate
+        Between 0 and 1, higher is better; at least `continuity`.
+    """
+    ranks = compare_ranks(X, Y, n_neighbors, **options)
+    same = _same_class(labels, ranks, ranks.data_ids)
+    return mean_of(1 - ranks.penalty(np.where(same, ranks.map_ranks, 0)), ranks.n)
+
+
 def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> IntervalEstimate:
     """Compute the share of the values' variance that the mean of the k nearest explains.
 
@@ -183,6 +240,12 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> IntervalEstimate:
             "labels: a silhouette needs at least two classes, and two objects of one class."
         )
     return mean_of(silhouette_samples(distances.map, codes, metric="precomputed"), distances.n)
+
+
+def _same_class(labels: Any, ranks: Ranks, ids: Array) -> Array:
+    """Which neighbours are of the object's own class."""
+    codes = class_codes(check_labels(labels, ranks.n))[1]
+    return np.asarray(codes[ids] == codes[ranks.rows][:, None])
 
 
 def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:

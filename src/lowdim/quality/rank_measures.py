@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowdim.quality.interval import IntervalEstimate
-from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks
+import numpy as np
+
+from lowdim.quality.interval import IntervalEstimate, mean_of
+from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks, ranks_between
+from lowdim.quality.rows import blocks_of, choose_rows, data_rows, map_rows
+from lowdim.runtime.scheduling import uses_threads
 
 
 def trustworthiness(
@@ -94,6 +98,89 @@ def neighborhood_preservation(
         Between 0 and 1, higher is better.
     """
     return compare_ranks(X, Y, n_neighbors, **options).neighborhood_preservation
+
+
+def local_continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
+    """Compute the local continuity meta-criterion: kept neighbours beyond those kept by chance.
+
+    It is Q_NX(k) - k / (n - 1). Parameters are those of `trustworthiness`.
+
+    Returns
+    -------
+    IntervalEstimate
+        0 for a random map and 1 - k / (n - 1) for a perfect one.
+
+    References
+    ----------
+    Chen and Buja, "Local multidimensional scaling for nonlinear dimension reduction, graph drawing,
+    and proximity analysis", Journal of the American Statistical Association 104, 2009.
+    """
+    ranks = compare_ranks(X, Y, n_neighbors, **options)
+    kept = (ranks.map_ranks <= ranks.n_neighbors).mean(axis=1)
+    return mean_of(kept - ranks.n_neighbors / (ranks.n - 1), ranks.n)
+
+
+@uses_threads
+def topographic_product(
+    X: Any,
+    Y: Any,
+    n_neighbors: int = 5,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_rows: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> IntervalEstimate:
+    """Compute the topographic product over the neighbourhoods of up to k objects.
+
+    Parameters are those of `trustworthiness`.
+
+    Returns
+    -------
+    IntervalEstimate
+        0 if all neighbourhoods are preserved; as a rule negative if the map has too few dimensions
+        and positive if it has too many.
+
+    Notes
+    -----
+    For the j-th neighbours of an object in the data and on the map, Q1 is the distance in the data
+    to the one on the map over that to the one in the data, and Q2 the same of distances on the map.
+    The measure is the mean over objects and sizes K of neighbourhoods of the logarithm of
+    (prod Q1 Q2 over j up to K)^(1 / 2K). It is not defined for objects in the same place.
+
+    References
+    ----------
+    Bauer and Pawelzik, "Quantifying the neighborhood preservation of self-organizing feature
+    maps", IEEE Transactions on Neural Networks 3, 1992.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import quality
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> print(quality.topographic_product(X, 2 * X))
+    0.000
+    """
+    data = data_rows(X, metric, metric_params)
+    placed = map_rows(Y, data.n)
+    chosen = choose_rows(data.n, n_rows, random_state)
+    ranks = ranks_between(data, placed, chosen, n_neighbors)
+    parts = []
+    for rows in blocks_of(chosen, data.n):
+        at = np.searchsorted(chosen, rows)
+        across = np.take_along_axis(data.distances(rows), ranks.map_ids[at], axis=1)
+        back = np.take_along_axis(placed.distances(rows), ranks.data_ids[at], axis=1)
+        lengths = (across, ranks.map_distances[at], ranks.data_distances[at], back)
+        if min(float(part.min()) for part in lengths) <= 0:
+            raise ValueError(
+                "X, Y: the topographic product is not defined if neighbours are in the same place; "
+                "leave out duplicates."
+            )
+        first, second, third, fourth = (np.log(part.astype(np.float64)) for part in lengths)
+        sums = np.cumsum(first + second - third - fourth, axis=1)
+        parts.append((sums / (2 * np.arange(1, ranks.n_neighbors + 1))).mean(axis=1))
+    return mean_of(np.concatenate(parts), data.n)
 
 
 def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> float:

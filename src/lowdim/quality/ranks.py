@@ -121,7 +121,7 @@ class Ranks:
 
     # --- neighbourhoods of k objects -------------------------------------------------------
 
-    def _penalty(self, ranks: Array) -> Array:
+    def penalty(self, ranks: Array) -> Array:
         """Each row's ranks beyond k, as a share of the most there could be."""
         k = self.n_neighbors
         if 2 * k >= self.n:
@@ -134,11 +134,11 @@ class Ranks:
 
     @property
     def trustworthiness(self) -> IntervalEstimate:
-        return mean_of(1 - self._penalty(self.data_ranks), self.n)
+        return mean_of(1 - self.penalty(self.data_ranks), self.n)
 
     @property
     def continuity(self) -> IntervalEstimate:
-        return mean_of(1 - self._penalty(self.map_ranks), self.n)
+        return mean_of(1 - self.penalty(self.map_ranks), self.n)
 
     @property
     def neighborhood_preservation(self) -> IntervalEstimate:
@@ -170,8 +170,8 @@ class Ranks:
         k = self.n_neighbors
         return PointErrors(
             self.rows,
-            self._penalty(self.map_ranks),
-            self._penalty(self.data_ranks),
+            self.penalty(self.map_ranks),
+            self.penalty(self.data_ranks),
             np.where(self.map_ranks > k, self.data_ids, -1),
             np.where(self.data_ranks > k, self.map_ids, -1),
         )
