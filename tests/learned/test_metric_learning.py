@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import lowdim
@@ -237,3 +237,19 @@ def test_a_saved_model_keeps_labels_that_are_strings(tmp_path):
     loaded = lowdim.load(tmp_path / "model")
     assert loaded.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+
+
+def test_a_callback_of_two_arguments_gets_the_map_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    seen = []
+
+    def callback(transformation, n_iter):
+        seen.append((transformation.copy(), n_iter))
+        return True  # ignored
+
+    model = lowdim.NeighborhoodComponentsAnalysis(2, max_iter=6, callback=callback).fit(X, y)
+    assert [n_iter for _, n_iter in seen] == list(range(model.n_iter_))
+    assert model.n_iter_ > 1
+    np.testing.assert_array_equal(seen[-1][0], model.components_.ravel())
+    plain = lowdim.NeighborhoodComponentsAnalysis(2, max_iter=6).fit(X, y)
+    np.testing.assert_array_equal(model.components_, plain.components_)

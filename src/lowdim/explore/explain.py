@@ -215,8 +215,8 @@ def explain(
     --------
     >>> import lowdim
     >>> X, t = lowdim.data.swiss_roll(500, random_state=0)
-    >>> lowdim.explain(X[:, [0, 2]], X).top(2)
-    ['column 2', 'column 0']
+    >>> sorted(lowdim.explain(X[:, [0, 2]], X).top(2))
+    ['column 0', 'column 2']
     """
     Y, placed = map_coordinates(map)
     table = feature_table(X, len(Y), feature_names)

@@ -288,8 +288,8 @@ def regions(
     >>> X, y = lowdim.data.clusters(300, random_state=0)
     >>> found = lowdim.regions(lowdim.PCA(2).fit(X), X, labels=y)
     >>> found.n_leaves
-    3
-    >>> found.at(3).regions[0].label_share
+    4
+    >>> found.at(4).regions[0].label_share
     1.0
     """
     Y, placed = map_coordinates(map)

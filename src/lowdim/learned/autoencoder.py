@@ -201,6 +201,7 @@ class Autoencoder(NetworkEmbedder):
 
     def _memory(self, fit: Problem) -> float:
         """Copies of the weights (slopes, moments, the best ones) and of a batch of rows."""
+        self._check_n_components(fit.n)
         rows = self._vectors(fit.objects)
         d, size = int(rows.shape[1]), checks.float_dtype(rows.dtype).itemsize
         batch = min(self.batch_size, fit.n) if isinstance(self.batch_size, int) else fit.n

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from lowdim.messages import argument
 from lowdim.numerics.quasi_newton import lbfgs
 from lowdim.numerics.svd import principal_axes
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.callbacks import Callback, CheckpointFile, State
 from lowdim.runtime.context import current
 
 FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
@@ -80,6 +82,9 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     whose probabilities are less than 1e-9 of the largest one of their row, and add up to less than
     a tenth of tol, are left out (less than 1e-13 for tol=0). The objective has local minima, so the
     result depends on `init`.
+
+    A `callback` of two arguments is called as in scikit-learn, with the map as one row of numbers
+    and the number of the iteration, and cannot stop the fit.
 
     $transform
 
@@ -156,12 +161,15 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
             Z = objective.map(start)
             if not np.isfinite(np.vdot(Z, Z)):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
+        monitor, maps_alone = self._monitor(self.max_iter), _takes_two(self.callback)
+        if maps_alone:
+            monitor.callback = _with_map(self.callback)
         minimum = lbfgs(
             objective,
             start,
-            self._monitor(self.max_iter),
+            monitor,
             tol=tol,
-            show=lambda L: X @ L.astype(X.dtype).T,
+            show=lambda L: L if maps_alone else X @ L.astype(X.dtype).T,
             floor=len(X),
             span=1,  # as scikit-learn stops
             enough=tol * len(X),  # beyond it only the scale of the map would grow
@@ -209,3 +217,22 @@ def _is_flat(objective: StochasticNeighbors, L: Array) -> bool:
     """Whether another scale or direction of the map changes nothing, although objects differ."""
     Z, slope = objective.map(L), objective(L)[1] * np.abs(L).max()
     return bool(np.ptp(Z) > 0 and np.abs(slope).max() <= FLAT * len(Z))
+
+
+def _takes_two(callback: Any) -> bool:
+    """Whether this is a callback of scikit-learn: of the map and the number of the iteration."""
+    try:
+        required = [p for p in signature(callback).parameters.values() if p.default is p.empty]
+    except (TypeError, ValueError):
+        return False
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in required) == 2
+
+
+def _with_map(callback: Any) -> Callback:
+    """A callback of the map and the number of the iteration, from 0, as one of the state."""
+    numbers = count()
+
+    def call(state: State) -> None:
+        callback(np.array(state.embedding, dtype=np.float64).ravel(), next(numbers))
+
+    return call
