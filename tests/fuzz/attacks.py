@@ -75,7 +75,10 @@ def answered(call: Callable[[], Any], named: str = "") -> Any:
 
 def finite(result: Any, what: str) -> None:
     for part in result if isinstance(result, tuple) else (result,):
-        if not np.isfinite(np.asarray(part)).all():
+        entries = np.asarray(part)
+        if entries.dtype == object:  # a table of numbers and categories
+            entries = np.array([v for v in entries.ravel() if isinstance(v, float)])
+        if not np.isfinite(entries).all():
             raise Failure("silent NaN", what)
 
 
