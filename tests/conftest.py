@@ -6,6 +6,7 @@ The browser is Chromium of Debian without a GPU.
 from __future__ import annotations
 
 import shutil
+import signal
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+
+# A background job of a shell ignores Ctrl-C, which some tests press.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
