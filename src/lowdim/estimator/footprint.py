@@ -127,7 +127,8 @@ def alternatives(estimator: Any, objects: Objects) -> list[str]:
     traits = estimator.traits
     cheaper = []
     some = max(10, min(1000, objects.n // 10))
-    if traits.reduced_by and not 0 < (getattr(estimator, traits.reduced_by) or 0) <= some:
+    set_to = getattr(estimator, traits.reduced_by, None) if traits.reduced_by else None
+    if traits.reduced_by and not (isinstance(set_to, int) and 0 < set_to <= some):
         cheaper.append(f"set {argument(traits.reduced_by, some)} or so")
     if traits.samples and objects.measured and not estimator._uses_sample(objects):
         cheaper.append(f"set {argument('method', 'sampled')}")
