@@ -71,7 +71,7 @@ $n_jobs""",
 eigenvalues_ : array of shape (n_components,)
     The loss y'My of each coordinate, ascending.
 components_ : array of shape (n_components, n_features)
-    The axes W': coordinates are those of x - mean_. With a kernel of shape (n_components,
+    The axes W': coordinates are those of `x - mean_`. With a kernel of shape (n_components,
     n_samples), for centred kernel values.
 mean_ : array of shape (n_features,)
     What is subtracted first. With a kernel of shape (n_samples,).
