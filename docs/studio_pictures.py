@@ -69,7 +69,9 @@ def search_objects(page: Page) -> None:
     expect(page.locator("#hits li")).to_have_count(11)
     page.keyboard.press("Enter")
     expect(page.locator(".neighbours li")).to_have_count(10)
-    page.keyboard.press("/")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("6")
+    expect(page.locator("#hits li")).to_have_count(11)
 
 
 PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
