@@ -10,7 +10,7 @@ CMAKE := $(or $(SYSTEM_CMAKE),$(BIN)/cmake)
 SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python test-arm fuzz wheel bench docs web clean
+.PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python test-arm fuzz wheel bench docs web wasm clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,13 +46,16 @@ sanitize: $(CMAKE)  ## test the C++ kernels under ASan and UBSan (CXX=clang++ to
 sanitize-threads: $(CMAKE)  ## test the C++ kernels under ThreadSanitizer
 	@$(call sanitized,thread)
 
-test-arm: $(CMAKE)  ## test the C++ kernels on an emulated ARM processor (Debian: g++-aarch64-linux-gnu, qemu-user-static)
+test-arm: venv $(CMAKE)  ## test the kernels, and as root the digests, on an emulated ARM processor (Debian: g++-aarch64-linux-gnu, qemu-user-static, debootstrap)
 	@for name in aarch64-linux-gnu-g++ qemu-aarch64-static; do command -v $$name >/dev/null || \
 	  { echo "make test-arm needs $$name: sudo apt-get install g++-aarch64-linux-gnu qemu-user-static" >&2; exit 1; }; done
 	@$(CMAKE) -G "Unix Makefiles" -S . -B build/arm -DLOWDIM_SANITIZE=none -DCMAKE_SYSTEM_NAME=Linux \
 	  -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ >/dev/null
 	@$(CMAKE) --build build/arm --parallel 2 >/dev/null
 	@qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm/lowdim_kernel_tests
+	@if command -v debootstrap >/dev/null && [ $$(id -u) = 0 ]; then \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check nanobind && PYTHON=$(abspath $(BIN)/python) tests/reproducible/arm.sh; \
+	else echo "The digests were not compared: that needs debootstrap, which runs as root"; fi
 
 sanitize-python: $(VENV)/.test $(CMAKE)  ## test the Python package with the extension under ASan and UBSan
 	@$(call sanitized_python)
@@ -79,18 +82,25 @@ endef
 # The backend tests call every operation of the extension; those of single methods would take hours.
 SANITIZED_TESTS ?= tests/backends tests/distances tests/neighbor_graphs tests/objects tests/spectral/test_isomap.py
 
-# Builds the tests of the kernels under a sanitizer and runs them with every instruction set.
+# Builds the tests of the kernels under a sanitizer and runs them with every instruction set, two at a time.
 define sanitized
 CXX="$(CXX)" $(CMAKE) -G "Unix Makefiles" -S . -B $(SANITIZE)-$(1) -DLOWDIM_SANITIZE=$(1) >/dev/null
 $(CMAKE) --build $(SANITIZE)-$(1) --parallel 2 >/dev/null
-for isa in portable avx2 avx512; do LOWDIM_ISA=$$isa $(SANITIZE)-$(1)/lowdim_kernel_tests || exit 1; done
+printf '%s\n' portable avx2 avx512 | xargs -P 2 -I {} env LOWDIM_ISA={} $(SANITIZE)-$(1)/lowdim_kernel_tests
 endef
 
 # Nothing but the environment is on the path: no compiler, and only wheels are installed.
 WHEEL := $(abspath build/wheel)
-wheel: venv  ## build a wheel, and run the README's sample with it in a clean environment without a compiler
+wheel: venv  ## build a wheel, check it, and run the README's sample with it in a clean environment without a compiler
 	@rm -rf $(WHEEL) && mkdir -p $(WHEEL)
 	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w $(WHEEL) .
+	@size=$$(wc -c <$$(ls $(WHEEL)/lowdim-*.whl)); [ $$size -lt 3000000 ] || \
+	  { echo "The wheel has $$size bytes; it should have less than 3 MB" >&2; exit 1; }
+	@$(PYTHON) -m venv $(WHEEL)/audit
+	@$(WHEEL)/audit/bin/python -m pip install -q --disable-pip-version-check abi3audit auditwheel
+	@wheel=$$(ls $(WHEEL)/lowdim-*.whl); case $$wheel in *abi3*) $(WHEEL)/audit/bin/abi3audit --strict $$wheel;; esac
+	@[ "$$(uname)" != Linux ] || $(WHEEL)/audit/bin/auditwheel show $(WHEEL)/lowdim-*.whl \
+	  | grep -o 'manylinux_[0-9]*_[0-9]*_[a-z0-9_]*'
 	@$(PYTHON) -m venv $(WHEEL)/venv
 	@PATH=$(WHEEL)/venv/bin $(WHEEL)/venv/bin/python -m pip install -q --disable-pip-version-check \
 	  --only-binary :all: "$$(ls $(WHEEL)/lowdim-*.whl)[plot]"
@@ -101,7 +111,8 @@ wheel: venv  ## build a wheel, and run the README's sample with it in a clean en
 bench: $(VENV)/.bench  ## compare with other libraries, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs  ## build the site into docs/_build/html (LOWDIM_DATA=folder adds pictures of real data)
+# The engine is compiled into the site where Emscripten and Node are there; else a page says so.
+docs: $(VENV)/.docs $(if $(and $(shell command -v em++),$(shell command -v npm)),wasm)  ## build the site into docs/_build/html (LOWDIM_DATA=folder adds pictures of real data)
 	@$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "The site is docs/_build/html/index.html"
 
@@ -112,8 +123,24 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@command -v npm >/dev/null || { echo "Building the pages needs Node 20 with npm, and none was found" >&2; exit 1; }
 	@cd web && npm ci --silent --no-audit --no-fund
 
+wasm: build/wasm/lowdim.wasm web/node_modules/.package-lock.json  ## compile the engine for browsers and live reports (needs Emscripten and Node 20)
+	@cd web && npm run --silent wasm
+
+# As CMakeLists.txt builds the portable kernels: without fused products and reductions of the compiler.
+EMXX = em++ -std=c++20 -msimd128 -fopenmp-simd -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-exceptions \
+  -Icpp/include -include cpp/wasm/bit_cast.hpp -Wall -Wextra -Wno-pass-failed -Wno-unused-private-field
+build/wasm/lowdim.wasm: $(filter cpp/include/% cpp/kernels/% cpp/wasm/%,$(CPP)) Makefile
+	@command -v em++ >/dev/null || { echo "make wasm needs Emscripten: sudo apt-get install emscripten" >&2; exit 1; }
+	@mkdir -p $(@D)
+	@$(EMXX) -O2 -c cpp/kernels/portable.cpp -o $(@D)/kernels.o
+	@$(EMXX) -Os -c cpp/wasm/engine.cpp -o $(@D)/engine.o
+	@$(EMXX) -Os -c cpp/wasm/one_thread.cpp -o $(@D)/one_thread.o
+	@$(EMXX) -Os -c cpp/kernels/dispatch.cpp -o $(@D)/dispatch.o
+	@$(EMXX) -O2 $(addprefix $(@D)/,kernels.o engine.o one_thread.o dispatch.o) --no-entry -sSTANDALONE_WASM \
+	  -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sERROR_ON_UNDEFINED_SYMBOLS=0 -sWARN_ON_UNDEFINED_SYMBOLS=0 -o $@
+
 clean:  ## remove everything that make made, .venv included
-	rm -rf $(VENV) build dist demo web/node_modules docs/_build docs/methods .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo web/node_modules src/lowdim/web/live docs/_build docs/methods .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

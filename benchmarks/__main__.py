@@ -2,6 +2,8 @@
 
 `python -m benchmarks suites PATH` runs another library's tests on our classes; see `suites`.
 `python -m benchmarks resume` kills fits that have a checkpoint and compares the resumed maps.
+`python -m benchmarks scale` shows how quality, time and memory change with the number of objects.
+`python -m benchmarks plan` compares what `lowdim.plan` says with what fits take.
 `python -m benchmarks scaling` measures the steps of a fit by number of threads.
 `python -m benchmarks large --rows 1000000` makes a map of data that are read in blocks.
 `python -m benchmarks cluster` makes a map on a cluster of processes, beside one in memory.
@@ -12,6 +14,7 @@
 `python -m benchmarks learned-maps` places held-out images by networks and by other methods.
 `python -m benchmarks published` compares maps with those of a published comparison.
 `python -m benchmarks metric-learning` runs the cases of metric learning.
+`python -m benchmarks questions` compares answers about maps with known truth.
 `python -m benchmarks studio` measures streaming, the report and the scatter view.
 """
 
@@ -54,15 +57,16 @@ TOOLS = {  # commands that are modules with a main of their own
     "gpu": "gpu",
     "large": "large",
     "learned-maps": "learned_maps",
-    "memory": "memory",
     "partitions": "partitions",
+    "plan": "plan",
     "published": "published",
+    "questions": "questions",
     "resume": "resume",
+    "scale": "scale",
     "scaling": "scaling",
     "soak": "soak",
     "studio": "studio",
     "suites": "suites",
-    "times": "times",
     "update": "growth",
 }
 GROUPS = {"metric-learning": ("nca-*", "lmnn-*", "itml-*")}  # names of several cases

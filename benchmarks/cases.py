@@ -107,7 +107,9 @@ def fit(path: str, **parameters: Any) -> Job:
 
     def job(data: Data) -> Any:
         model = getattr(import_module(module), name)(**parameters)
-        model.fit_transform(data["X"])
+        found = model.fit_transform(data["X"])
+        if not hasattr(model, "embedding_"):
+            model.embedding_ = np.asarray(found)
         return model
 
     return job
@@ -233,18 +235,18 @@ def umap(name: str, *, fresh: bool, seed: int | None) -> Case:
     )
 
 
-def pair_layout(name: str, ours: str, peer: str) -> Case:
+def whole_fit(name: str, ours: Job, peer: str, n: int = 70_000, **parameters: Any) -> Case:
     """Raw pixels to a map, neighbours and imports included, with the defaults of both."""
     package = peer.partition(".")[0]
     return Case(
         name,
-        70_000,
+        n,
         fashion,
-        fit(ours, random_state=0),
+        ours,
         quality.neighborhoods,
-        fit(peer) if find_spec(package) is not None else None,
-        peer_package=package,
-        peer_note="first call, import included",
+        fit(peer, **parameters) if find_spec(package) is not None else None,
+        peer_package={"sklearn": "scikit-learn"}.get(package, package),
+        peer_note=f"{peer.rpartition('.')[2]}, first call, import included",
         fresh=True,
     )
 
@@ -453,8 +455,15 @@ CASES = [
     umap("umap-second-call", fresh=False, seed=None),
     umap("umap-seeded", fresh=True, seed=0),
     umap("umap-seeded-second-call", fresh=False, seed=0),
-    pair_layout("pacmap", "lowdim.PaCMAP", "pacmap.PaCMAP"),
-    pair_layout("trimap", "lowdim.TriMap", "trimap.TRIMAP"),
+    whole_fit("pacmap", fit("lowdim.PaCMAP", random_state=0), "pacmap.PaCMAP"),
+    whole_fit("trimap", fit("lowdim.TriMap", random_state=0), "trimap.TRIMAP"),
+    whole_fit("phate", fit("lowdim.PHATE"), "phate.PHATE", 10_000, verbose=0, n_jobs=2),
+    whole_fit(
+        "lpp",
+        fit("lowdim.LocalityPreservingProjections"),
+        "sklearn.decomposition.PCA",
+        n_components=2,
+    ),
     Case(
         "pca",
         70_000,

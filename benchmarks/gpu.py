@@ -67,10 +67,10 @@ def sheets(n: int) -> Callable[[Path], tuple[Any, Any]]:
 
 def fashion_distances(folder: Path) -> tuple[Any, Any]:
     """The distances of 20,000 images."""
-    from lowdim.backends import native
+    from lowdim.backends.native import BACKEND
 
     X, y = fashion(folder)
-    return native.distance_matrix(X[:20_000]), y[:20_000]
+    return BACKEND.distance_matrix(X[:20_000]), y[:20_000]
 
 
 def first_rows(count: int) -> Callable[[Path], tuple[Any, Any]]:
@@ -94,16 +94,11 @@ DATA_SETS: dict[str, Callable[[Path], tuple[Any, Any]]] = {
 
 def of_map(X: Any, labels: Any, fitted: Any) -> dict[str, float]:
     """Accuracy of a classifier, neighbours kept, trustworthiness and divergence of a map."""
-    from sklearn.neighbors import KNeighborsClassifier
-
     import lowdim
 
     Y = fitted.embedding_
     random = np.random.default_rng(0)
-    order = random.permutation(len(Y))[: 7 * TEST_ROWS]
-    test, train = order[: len(order) // 7], order[len(order) // 7 :]
-    classifier = KNeighborsClassifier(10).fit(Y[train], labels[train])
-    found = {"accuracy": float(classifier.score(Y[test], labels[test]))}
+    found = {"accuracy": class_accuracy(Y, labels)}
     if X.shape[0] != X.shape[1]:
         some = np.sort(random.choice(len(Y), min(SAMPLE * 5, len(Y)), replace=False))
         found["trustworthiness"] = float(lowdim.trustworthiness(X[some], Y[some], n_neighbors=15))
@@ -114,6 +109,16 @@ def of_map(X: Any, labels: Any, fitted: Any) -> dict[str, float]:
     return found
 
 
+def class_accuracy(Y: Any, labels: Any) -> float:
+    """The share of a sample of the points whose class ten neighbours in another sample tell."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    order = np.random.default_rng(0).permutation(len(Y))[: 7 * TEST_ROWS]
+    test, train = order[: len(order) // 7], order[len(order) // 7 :]
+    classifier = KNeighborsClassifier(10).fit(Y[train], labels[train])
+    return float(classifier.score(Y[test], labels[test]))
+
+
 def _kept(X: Any, Y: Any) -> float:
     """The share of the 15 nearest neighbours of a sample that are neighbours on the map."""
     some = np.sort(np.random.default_rng(1).choice(len(X), SAMPLE, replace=False))
@@ -122,9 +127,9 @@ def _kept(X: Any, Y: Any) -> float:
 
 
 def _nearest(rows: Any, some: Any) -> Any:
-    from lowdim.backends import native
+    from lowdim.backends.native import BACKEND
 
-    found = native.nearest_to(
+    found = BACKEND.nearest_to(
         np.ascontiguousarray(rows), np.ascontiguousarray(rows[some]), 16, False
     )
     return found[0][:, 1:]

@@ -40,6 +40,9 @@ TRIPLETS = 5  # of each object
 SAMPLE, SAMPLE_SEED = 1_000, 100  # objects whose distances are compared, as published
 LARGE = 20_000  # objects above which the SVM is approximated
 ROUNDING = 1e-4  # of the published values
+HEADER = """\
+| data | method | measure | ours | peer | published | worse than |
+| --- | --- | --- | --- | --- | --- | --- |"""
 LOWER_IS_BETTER = ("branch jumps",)
 
 MAPS = """
@@ -49,7 +52,7 @@ from {module} import {name}
 warnings.simplefilter("ignore")
 X = np.load(sys.argv[1])
 for seed in range({seeds}):
-    model = {name}(n_components=2, random_state=seed)
+    model = {name}({arguments})
     np.save(f"{{sys.argv[2]}}/{{seed}}.npy", model.{call}(X))
 """
 
@@ -78,6 +81,7 @@ class Method:
     ours: str
     peer: str = ""
     call: str = "fit_transform"
+    arguments: str = "n_components=2, random_state=seed"  # of the other class
 
 
 @dataclass
@@ -121,7 +125,9 @@ METHODS = {
     "UMAP": Method("lowdim.UMAP", "umap.UMAP"),
     "TSNE": Method("lowdim.TSNE", "openTSNE.TSNE", "fit"),
     "PaCMAP": Method("lowdim.PaCMAP", "pacmap.PaCMAP"),
-    "TriMap": Method("lowdim.TriMap"),
+    "TriMap": Method("lowdim.TriMap", "trimap.TRIMAP", arguments="verbose=False"),
+    "LargeVis": Method("lowdim.LargeVis"),
+    "PHATE": Method("lowdim.PHATE", "phate.PHATE", arguments="random_state=seed, verbose=0"),
     "MultiscaleSNE": Method("lowdim.MultiscaleSNE"),
     "NeRV": Method("lowdim.NeRV"),
     "PCA": Method("lowdim.PCA"),
@@ -131,15 +137,18 @@ ALL_PAIRS = {"NeRV": 5_000}  # most objects of methods whose time grows with the
 
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
-    rows: list[Row] = []
+    print(HEADER)
     for name in options.only:
         if name in SHAPES:
-            rows += judge_shape(name, options.seeds, options.peers)
+            print_rows(judge_shape(name, options.seeds, options.peers))
         elif not (options.data / DATA_SETS[name].file).exists():
             print(f"{name}: no {options.data / DATA_SETS[name].file}, skipped; see {SOURCE}")
         else:
-            rows += judge(name, options.data, options.methods, options.seeds, options.peers)
-    print(table(rows))
+            X, y = DATA_SETS[name].read(options.data)
+            for method in options.methods:
+                if len(X) <= ALL_PAIRS.get(method, len(X)):
+                    print_rows(judge(name, method, X, y, options.seeds, options.peers))
+    print("\nMean and standard deviation over seeds. Worse: by more than their spread.")
     return 0
 
 
@@ -168,14 +177,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def judge(name: str, folder: Path, methods: list[str], seeds: int, python: str) -> list[Row]:
-    """The measures of all maps of a data set."""
-    X, y = DATA_SETS[name].read(folder)
-    rows: list[Row] = []
-    for method in methods:
-        if len(X) <= ALL_PAIRS.get(method, len(X)):
-            rows += _judge(name, method, X, seeds, python, lambda Y, s: measures(X, Y, y, s))
-    return rows
+def judge(name: str, method: str, X: Array, y: Array | None, seeds: int, python: str) -> list[Row]:
+    """The measures of the maps of a data set by a method."""
+    return _judge(name, method, X, seeds, python, lambda Y, seed: measures(X, Y, y, seed))
 
 
 def judge_shape(name: str, seeds: int, python: str) -> list[Row]:
@@ -194,22 +198,24 @@ def _judge(
 ) -> list[Row]:
     rows: dict[str, Row] = {}
     made = METHODS[method]
-    sides = [("ours", made.ours, "fit_transform", sys.executable)]
+    ours = Method(made.ours)
+    sides = [("ours", sys.executable, ours.ours, ours.call, ours.arguments)]
     if python and made.peer:
-        sides.append(("peer", made.peer, made.call, python))
-    for side, path, call, interpreter in sides:
-        for seed, Y in enumerate(maps(X, path, call, seeds, interpreter)):
+        sides.append(("peer", python, made.peer, made.call, made.arguments))
+    for side, interpreter, path, call, arguments in sides:
+        for seed, Y in enumerate(maps(X, path, call, arguments, seeds, interpreter)):
             for measure, value in measured(Y, seed).items():
                 row = rows.setdefault(measure, Row(name, method, measure))
                 getattr(row, side).append(value)
-        print(f"{name}: {path}", file=sys.stderr, flush=True)
     return list(rows.values())
 
 
-def maps(X: Array, path: str, call: str, seeds: int, python: str) -> Iterator[Array]:
+def maps(
+    X: Array, path: str, call: str, arguments: str, seeds: int, python: str
+) -> Iterator[Array]:
     """Maps by a class with its default parameters, made in a process of its own."""
     module, name = path.rsplit(".", 1)
-    code = MAPS.format(module=module, name=name, call=call, seeds=seeds)
+    code = MAPS.format(module=module, name=name, call=call, arguments=arguments, seeds=seeds)
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/X.npy", X)
         subprocess.run([python, "-c", code, f"{folder}/X.npy", folder], check=True)
@@ -364,19 +370,13 @@ SHAPES: dict[str, Callable[[], Shape]] = {
 }
 
 
-def table(rows: list[Row]) -> str:
-    """The rows in Markdown."""
-    lines = [
-        "| data | method | measure | ours | peer | published | worse than |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+def print_rows(rows: list[Row]) -> None:
+    """Print the rows as they are known, in Markdown."""
     for row in rows:
         values = (_mean_and_spread(row.ours), _mean_and_spread(row.peer), row.published)
         cells = [f"{v[0]:.4f} ± {v[1]:.4f}" if v else "-" for v in values]
         named = [row.data, row.method, row.measure]
-        lines.append("| " + " | ".join([*named, *cells, row.worse_than]) + " |")
-    lines.append("\nMean and standard deviation over seeds. Worse: by more than their spread.")
-    return "\n".join(lines)
+        print("| " + " | ".join([*named, *cells, row.worse_than]) + " |", flush=True)
 
 
 def _mean_and_spread(values: list[float]) -> tuple[float, float] | None:

@@ -117,17 +117,17 @@ def _child(name: str, params: Any, X: Any, file: Path, out: Path, wait: float | 
 def _overhead(n: int, folder: Path) -> None:
     """The share of writing in a longer fit, and the ratio of the times with and without it."""
     import lowdim
-    from lowdim.runtime.checkpoint import Checkpoint
+    from lowdim.runtime.checkpoint import States
 
     X = _data(n)
-    made: list[Checkpoint] = []
-    begin = Checkpoint.__init__
+    made: list[States] = []
+    begin = States.__init__
 
-    def noted(self: Checkpoint, *arguments: Any) -> None:
+    def noted(self: States, *arguments: Any) -> None:
         begin(self, *arguments)
         made.append(self)
 
-    Checkpoint.__init__ = noted  # type: ignore[method-assign, assignment]
+    States.__init__ = noted  # type: ignore[method-assign, assignment]
     for name in ("TSNE", "UMAP"):
         cpu: dict[bool, float] = {}
         for kept in (False, True):
@@ -139,4 +139,4 @@ def _overhead(n: int, folder: Path) -> None:
             f"{name} of {n} objects: {wall:.1f} s, of which writing {made[-1].spent / wall:.2%}; "
             f"CPU time with and without a checkpoint: {cpu[True]:.1f} and {cpu[False]:.1f} s"
         )
-    Checkpoint.__init__ = begin  # type: ignore[method-assign]
+    States.__init__ = begin  # type: ignore[method-assign]

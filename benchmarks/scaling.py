@@ -31,7 +31,7 @@ NATIVE = "lowdim.backends.native"
 STEPS = {
     "copying and checking": ["lowdim.objects.objects:objects_of", "lowdim.checks:vectors"],
     "units": ["lowdim.distances.units:exponent_of"],
-    "fingerprint": ["lowdim.distances.fingerprint:fingerprint"],
+    "fingerprint": ["lowdim.distances.row_blocks:fingerprint"],
     "centring": [f"{NATIVE}.products:_prepare"],
     "exact search": [f"{NATIVE}.products:nearest"],
     "neighbours of a sample": [f"{NATIVE}.products:nearest_of_sample"],
@@ -46,7 +46,6 @@ STEPS = {
     "symmetrising": [
         f"{NATIVE}.graphs:symmetrize",
         f"{NATIVE}.graphs:fuzzy_union",
-        f"{NATIVE}.graphs:symmetrize_in_place",
     ],
     "shortest paths": [f"{NATIVE}.graphs:shortest_paths"],
     "components": [f"{NATIVE}.graphs:components"],
@@ -54,7 +53,6 @@ STEPS = {
     "covariance": [f"{NATIVE}.algebra:scatter"],
     "scores": ["lowdim.numerics.svd:scores"],
     "eigensolvers": [
-        "lowdim.numerics.eigensolvers:extreme_eigh",
         "lowdim.numerics.eigenpairs:top_eigenpairs",
         "lowdim.numerics.eigenpairs:bottom_eigenpairs",
     ],
@@ -62,18 +60,16 @@ STEPS = {
     "share of negative eigenvalues": ["lowdim.numerics.eigenpairs:spectrum_size"],
     "dense products": [f"{NATIVE}.algebra:matmul"],
     "sparse products": [f"{NATIVE}.algebra:spmm"],
-    "spectral start": ["lowdim.spectral.spectral_start:spectral_start"],
-    "start": ["lowdim.neighbor_embedding.starts:layout_start"],
+    "spectral start": ["lowdim.spectral.starts:spectral_start"],
+    "start": ["lowdim.neighbor_embedding.starts:sne_start"],
     "copying the edges": [f"{NATIVE}.forces:Attraction.__init__", f"{NATIVE}.layout:layout_arcs"],
     "renumbering": [f"{NATIVE}.forces:curve_order", f"{NATIVE}.forces:Attraction.renumber"],
     "attraction": [f"{NATIVE}.forces:Attraction.__call__"],
-    "all pairs": [f"{NATIVE}.forces:all_pairs_repulsion"],
-    "tree": [f"{NATIVE}.forces:tree_repulsion"],
-    "grid: bounds": [f"{NATIVE}.forces:bounds"],
+    "all pairs": [f"{NATIVE}.repulsion:_of_all_pairs"],
+    "tree": [f"{NATIVE}.repulsion:BarnesHut.__call__"],
     "grid: kernel": [f"{NATIVE}.repulsion:GridField._kernel"],
-    "grid: spreading": [f"{NATIVE}.forces:spread"],
-    "grid: FFT passes": [f"{NATIVE}.forces:Convolution.apply"],
-    "grid: gathering": [f"{NATIVE}.forces:gather"],
+    "grid: spreading and FFT": [f"{NATIVE}.repulsion:GridField.freeze"],
+    "grid: gathering": [f"{NATIVE}.repulsion:GridValues.__call__"],
     "step": [f"{NATIVE}.forces:momentum_step"],
     "epochs": [f"{NATIVE}.layout:layout_epochs"],
 }
@@ -115,10 +111,14 @@ JOBS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 class Clock:
     """Seconds of each step, without those of the steps inside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cpu: bool = False) -> None:
+        self.cpu = cpu  # whether the time of the processor is counted, that of all threads
         self.seconds: dict[str, float] = {}
         self.inside = [0.0]  # seconds of finished steps inside each step that is under way
         self.thread = threading.get_ident()
+
+    def now(self) -> float:
+        return time.process_time() if self.cpu else time.perf_counter()
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, timed where the main thread calls it."""
@@ -127,11 +127,11 @@ class Clock:
             if threading.get_ident() != self.thread:
                 return function(*args, **kwargs)
             self.inside.append(0.0)
-            start = time.perf_counter()
+            start = self.now()
             try:
                 return function(*args, **kwargs)
             finally:
-                whole = time.perf_counter() - start
+                whole = self.now() - start
                 own = whole - self.inside.pop()
                 self.inside[-1] += whole
                 self.seconds[name] = self.seconds.get(name, 0.0) + own
@@ -139,7 +139,9 @@ class Clock:
         return call
 
     def attach(self) -> None:
-        """Time all steps: replaces the functions in every module that has imported them."""
+        """Time all steps: replaces the functions in every module and backend that has them."""
+        from lowdim.backends.native import Backend
+
         for name, places in STEPS.items():
             for place in places:
                 module, path = place.split(":")
@@ -149,11 +151,19 @@ class Clock:
                     owner = getattr(owner, part)
                 function = getattr(owner, last)
                 timed = self.timed(name, function)
+                if not classes:
+                    for key in [k for k, v in vars(Backend).items() if plain(v) is function]:
+                        setattr(Backend, key, staticmethod(timed))
                 owners = [owner] if classes else list(sys.modules.values())
                 for other in owners:
                     if other is owner or getattr(other, "__name__", "").startswith("lowdim."):
                         for key in [k for k, v in vars(other).items() if v is function]:
                             setattr(other, key, timed)
+
+
+def plain(member: Any) -> Any:
+    """The function of a static method; anything else as it is."""
+    return member.__func__ if isinstance(member, staticmethod) else member
 
 
 def data(n: int, folder: Path) -> Any:
@@ -168,19 +178,19 @@ def data(n: int, folder: Path) -> Any:
     return (curved + 0.1 * random.normal(size=(n, N_FEATURES))).astype(np.float32)
 
 
-def measure(job: str, n: int, threads: int, folder: Path) -> dict[str, float]:
+def measure(job: str, n: int, threads: int, folder: Path, *, cpu: bool) -> dict[str, float]:
     """Seconds of the steps of one job, in this process."""
     import lowdim
 
     X = data(n, folder)
     run = JOBS[job][1]
-    clock = Clock()
+    clock = Clock(cpu=cpu)
     with lowdim.compute(n_jobs=threads):
         run(X[: min(n, WARM_UP_ROWS)])
         clock.attach()
-        start = time.perf_counter()
+        start = clock.now()
         run(X)
-    total = time.perf_counter() - start
+    total = clock.now() - start
     return {**clock.seconds, "other": total - sum(clock.seconds.values()), "total": total}
 
 
@@ -212,13 +222,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scaling", description=__doc__)
     parser.add_argument("jobs", nargs="*", metavar="JOB", help=", ".join(JOBS))
     parser.add_argument("--threads", default=",".join(map(str, counts)), help="for instance 1,4,16")
+    parser.add_argument("--cpu", action="store_true", help="CPU time of all threads, not seconds")
     parser.add_argument("--quick", action="store_true", help=f"sizes divided by {QUICK}")
     parser.add_argument("--data", type=Path, default=folder, metavar="DIR", help="real data")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # job, size, threads
     options = parser.parse_args(arguments)
     if options.one:
         job, n, threads = options.one
-        print(json.dumps(measure(job, int(n), int(threads), options.data)))
+        print(json.dumps(measure(job, int(n), int(threads), options.data, cpu=options.cpu)))
         return 0
     for job in options.jobs:
         if job not in JOBS:
@@ -230,6 +241,7 @@ def main(arguments: list[str]) -> int:
         columns = {}
         for count in map(int, options.threads.split(",")):
             command = [sys.executable, "-m", "benchmarks", "scaling"]
+            command += ["--cpu"] * options.cpu
             command += ["--data", str(options.data), "--one", job, str(n), str(count)]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             if done.returncode:

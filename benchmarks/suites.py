@@ -1,9 +1,10 @@
 """Run another library's own tests on our classes: `python -m benchmarks suites PATH`.
 
-PATH is a checkout of umap-learn or openTSNE, whose dependencies must be installed. Every test file
+PATH is a checkout of umap-learn or openTSNE, whose dependencies must be installed, or the folder
+`site-packages` in which scikit-learn is, whose tests come with it. Every test file
 that uses the replaced class is run twice by pytest in its own process: as it is, and with our class
 in place of theirs. The table tells how many tests passed and failed, and why each of the others
-failed; the exit status is 1 if the reason of one of them is not in `REASONS`.
+failed; the exit status is 1 if the reason of one of them is not in docs/migration.rst.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Library:
 
     Parameters
     ----------
-    tests : str
-        Folder of the tests in its checkout.
+    tests : tuple of str
+        Folders of tests in its checkout.
     replaced : tuple of (module, attribute, our class)
     uses : str
         Pattern in the text of a test file that uses the replaced class.
@@ -45,22 +46,45 @@ class Library:
         Our names of their parameters; None: there is no such parameter, it is left out.
     """
 
-    tests: str
+    tests: tuple[str, ...]
     replaced: tuple[tuple[str, str, str], ...]
     uses: str
     others: str
     renamed: dict[str, str | None] = field(default_factory=dict)
 
 
+SCIKIT_LEARN = {
+    "decomposition": "KernelPCA PCA",
+    "manifold": "ClassicalMDS Isomap LocallyLinearEmbedding MDS TSNE SpectralEmbedding smacof "
+    "locally_linear_embedding spectral_embedding trustworthiness",
+    "manifold._mds": "MDS smacof",
+    "neighbors": "NeighborhoodComponentsAnalysis",
+    "cluster": "SpectralClustering",
+}
+"""Our names in modules of scikit-learn; `LaplacianEigenmaps` is its SpectralEmbedding."""
+FILES = (
+    "isomap|locally_linear|classical_mds|mds|t_sne|spectral_embedding|kernel_pca|pca|nca|spectral"
+)
+
 LIBRARIES = {
+    "scikit-learn": Library(
+        tuple(f"sklearn/{package}/tests" for package in SCIKIT_LEARN if "." not in package),
+        tuple(
+            (f"sklearn.{module}", name, {"SpectralEmbedding": "LaplacianEigenmaps"}.get(name, name))
+            for module, names in SCIKIT_LEARN.items()
+            for name in names.split()
+        ),
+        r"",
+        rf"^(?!test_({FILES})\.py$)",
+    ),
     "umap-learn": Library(
-        "umap/tests",
+        ("umap/tests",),
         (("umap", "UMAP", "UMAP"), ("umap.umap_", "UMAP", "UMAP")),
         r"\bUMAP\(",
         r"conftest|aligned|parametric|plot",
     ),
     "openTSNE": Library(
-        "tests",
+        ("tests",),
         (("openTSNE.sklearn", "TSNE", "TSNE"),),
         r"openTSNE\.sklearn",
         r"conftest",
@@ -74,25 +98,20 @@ LIBRARIES = {
     ),
 }
 
-REASONS = {
-    # umap-learn
-    "test_disconnected_data": "text of a warning; the same objects are disconnected",
-    "test_umap_too_many_neighbors_warns": "private attributes `_a` and `_b`, here `a_` and `b_`",
-    "test_repeated_points_large_n": "private attribute `_n_neighbors`",
-    "test_densmap_trustworthiness_on_iris": "expects that `transform` fails with densmap=True",
-    "test_precomputed_knn_on_iris": (
-        "expects that `transform` fails after a fit with `precomputed_knn` without a search index"
-    ),
-    "test_umap_inverse_transform_fails_expectedly": (
-        "expects that `inverse_transform` fails for sparse data and for metrics without a gradient"
-    ),
-    "test_bad_transform_data": "fits one object, which is refused here by `fit`",
-    "test_umap_bad_n_jobs": "n_jobs=-2 is all cores but one, as in scikit-learn",
-}
-"""Why tests of other libraries fail on our classes: differences that are meant.
 
-Where a test expects an error and there is none, what it asks for works here.
-"""
+def documented_reasons() -> dict[str, str]:
+    """Why tests of other libraries fail on our classes, from the tables in docs/migration.rst."""
+    text = (ROOT / "docs" / "migration.rst").read_text(encoding="utf-8")
+    reasons = {}
+    for row in re.findall(
+        r"^   \* - (``test_\w+[^.]*?)\n     - (.*?)(?=\n   \* -|\n\n)", text, re.M | re.S
+    ):
+        for test in re.findall(r"``(test_[\w\[\]]+)``", row[0]):
+            reasons[test] = " ".join(row[1].split())
+    return reasons
+
+
+REASONS = documented_reasons()
 
 
 @dataclass
@@ -109,8 +128,10 @@ class Counts:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks suites", description=__doc__)
-    parser.add_argument("path", type=Path, help="a checkout of umap-learn or openTSNE")
-    parser.add_argument("files", nargs="*", help="test files, by name; all that use the class")
+    parser.add_argument("path", type=Path, help="a checkout, or site-packages")
+    parser.add_argument(
+        "files", nargs="*", help="names of test files; all that use the class by default"
+    )
     parser.add_argument("--ours", action="store_true", help="do not run their own class")
     options = parser.parse_args(arguments)
     path = options.path.resolve()
@@ -134,12 +155,14 @@ def main(arguments: list[str]) -> int:
 
 def _is_checkout(path: Path, library: Library) -> bool:
     package = library.replaced[0][0].split(".")[0]
-    return (path / package).is_dir() and (path / library.tests).is_dir()
+    return all((path / folder).is_dir() for folder in (package, *library.tests))
 
 
 def _files(path: Path, library: Library, wanted: list[str]) -> list[Path]:
     found = []
-    for file in sorted((path / library.tests).glob("test_*.py")):
+    for file in (
+        file for tests in library.tests for file in sorted((path / tests).glob("test_*.py"))
+    ):
         if wanted and file.name not in wanted:
             continue
         text = file.read_text(encoding="utf-8")
@@ -154,6 +177,8 @@ def _run(path: Path, file: Path, name: str, *, replace: bool) -> Counts:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.suites"]
         command += ["-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
+        if name == "scikit-learn":  # whose wheel has no settings of pytest; not those around it
+            command += ["-c", os.devnull]
         # Tests inside of a package need that package from the checkout; a package with an
         # extension is compiled only where it is installed.
         inside = [str(path)] if (file.parents[1] / "__init__.py").exists() else []
@@ -208,7 +233,7 @@ def _only(ours: Counts, theirs: Counts) -> list[str]:
 
 
 def _reason(test: str) -> str | None:
-    return REASONS.get(test.partition("[")[0])
+    return REASONS.get(test) or REASONS.get(test.partition("[")[0])
 
 
 def _with_names(ours: Any, renamed: dict[str, str | None]) -> Any:

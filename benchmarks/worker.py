@@ -31,20 +31,21 @@ def measure(name: str, side: str, n: int, where: Where) -> dict[str, Any]:
         small = case.data(WARM_UP, where)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _, first = _timed(job, small)
+            first = _timed(job, small)[1]
         del small
     data = case.data(n, where)
     gc.collect()
     before = _reset_peak()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        fitted, seconds = _timed(job, data)
+        fitted, seconds, cpu_seconds = _timed(job, data)
     peak = _peak()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         quality = case.quality(fitted, data)
     return {
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,  # of all threads
         "first_seconds": first,  # of the small job, with the imports
         "added_mb": max(peak - before, 0) / MB,
         "peak_mb": peak / MB,
@@ -53,10 +54,10 @@ def measure(name: str, side: str, n: int, where: Where) -> dict[str, Any]:
     }
 
 
-def _timed(job: Any, data: Any) -> tuple[Any, float]:
-    start = time.perf_counter()
+def _timed(job: Any, data: Any) -> tuple[Any, float, float]:
+    start, cpu_start = time.perf_counter(), time.process_time()
     fitted = job(data)
-    return fitted, time.perf_counter() - start
+    return fitted, time.perf_counter() - start, time.process_time() - cpu_start
 
 
 def _reset_peak() -> int:

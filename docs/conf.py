@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
+
+from sphinx.util.inspect import stringify_signature
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -20,6 +23,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "commands",
+    "live",
     "mathml",
     "method_pages",
     "pictures",
@@ -33,6 +37,7 @@ default_role = "literal"
 smartquotes = False  # a quotation mark in a docstring is that of a string
 highlight_language = "python"
 nitpicky = True
+nitpick_ignore = [("py:obj", "metric_")]  # a property, which numpydoc links without an entry
 nitpick_ignore_regex = [("py:class", r".*")]  # bases of classes, which have no page of their own
 
 html_theme = "pydata_sphinx_theme"
@@ -63,5 +68,15 @@ def _skip(_app: Any, _what: str, name: str, obj: Any, skip: bool, _options: Any)
     return skip or request or field
 
 
+def _constructor(
+    _app: Any, what: str, _name: str, obj: Any, _options: Any, shown: str, returns: str
+) -> tuple[str, str]:
+    """The parameters of `__init__`; Sphinx takes those of the estimators' `__new__`."""
+    if what != "class" or obj.__new__ is object.__new__ or not hasattr(obj, "get_params"):
+        return shown, returns
+    return stringify_signature(signature(obj), show_annotation=False), returns
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-signature", _constructor)

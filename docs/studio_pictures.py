@@ -74,9 +74,27 @@ def search_objects(page: Page) -> None:
     expect(page.locator("#hits li")).to_have_count(11)
 
 
+def ask_features(page: Page) -> None:
+    page.get_by_role("button", name="Take t-SNE from the screen").first.click()
+    with page.expect_response("**/errors?kind=doubt"):
+        page.get_by_role("button", name="Trust").click()
+    page.get_by_role("tab", name="Features").click()
+    expect(page.locator(".reasons tr")).not_to_have_count(0)
+
+
+def ask_regions(page: Page) -> None:
+    page.get_by_role("button", name="Take t-SNE from the screen").first.click()
+    page.get_by_role("button", name="Regions").click()
+    page.get_by_role("tab", name="Selection").click()
+    page.get_by_role("group", name="Select a region").get_by_role("button").first.click()
+    expect(page.get_by_text("What distinguishes them")).to_be_visible()
+
+
 PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "studio-data": ("light", compare_data),
     "studio-columns": ("light", filter_columns),
+    "studio-features": ("light", ask_features),
+    "studio-regions": ("light", ask_regions),
     "studio-search": ("dark", search_objects),
 }
 

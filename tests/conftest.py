@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 from typing import Any
 
 import pytest
@@ -31,6 +32,14 @@ def _one_blas_thread():
     """Reference solutions on one BLAS thread: several test processes share the machine."""
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_open_figures():
+    """Figures of samples of the documentation are closed; pyplot warns of more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import issparse
 
 import lowdim
@@ -51,3 +52,25 @@ def differences(one, other, name="estimator"):
         equal = one == other or (one != one and other != other)
         return [] if equal else [f"{name}: {one!r} and {other!r}"]
     return [found for a, b, part in parts for found in differences(a, b, part)]
+
+
+def write_h5ad(path):
+    """A file as AnnData 0.8 and later write it: sparse X, categories, a layer, a map."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        X = file.create_group("X")
+        X.attrs["encoding-type"], X.attrs["shape"] = "csr_matrix", (3, 4)
+        X["data"], X["indices"], X["indptr"] = [1.0, 2.0, 3.0], [0, 3, 1], [0, 2, 2, 3]
+        file["layers/counts"] = np.arange(12.0).reshape(3, 4)
+        file["obsm/X_pca"] = [[0.1, -2.5], [1e-12, 3.0], [7.25, 1e9]]
+        for table, names in (("obs", ["c1", "c2", "c3"]), ("var", ["g1", "g2", "g3", "g4"])):
+            file[f"{table}/_index"] = np.array(names, dtype=h5py.string_dtype())
+            file[table].attrs["_index"] = "_index"
+        file["obs"].attrs["column-order"] = ["cell", "age"]
+        cell = file["obs"].create_group("cell")
+        cell.attrs["encoding-type"] = "categorical"
+        cell["categories"] = np.array(["B", "T"], dtype=h5py.string_dtype())
+        cell["codes"] = np.array([1, -1, 0], dtype=np.int8)
+        age = file["obs"].create_group("age")
+        age.attrs["encoding-type"] = "nullable-integer"
+        age["values"], age["mask"] = [30, 1, 50], [False, True, False]

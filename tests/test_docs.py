@@ -9,6 +9,7 @@ import runpy
 import shlex
 import textwrap
 import tomllib
+import types
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import lowdim
+from lowdim import quality
 from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.demo import write_wines
@@ -122,3 +124,22 @@ def test_every_method_has_a_page(method, files, capsys):
     names: dict[str, object] = {}
     exec(compile(text["figure"], method.name, "exec"), names)
     assert hasattr(names["figure"], "savefig") or hasattr(names["figure"], "figure")
+
+
+def test_every_name_of_quality_is_on_one_page():
+    pages = "".join(page.read_text("utf-8") for page in (DOCS / "api").glob("quality*.rst"))
+    listed = re.findall(r"^\.\. auto(?:function|class|data):: (\w+)$", pages, re.M)
+    public = [name for name, value in vars(quality).items() if is_public(name, value)]
+    assert sorted(listed) == sorted(public)
+
+
+def is_public(name: str, value: object) -> bool:
+    """Whether a name is one of a package: no module, and nothing private."""
+    return not name.startswith("_") and not isinstance(value, types.ModuleType)
+
+
+def test_a_picture_of_data_that_are_not_here_is_kept():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"^\.\. picture:: (\S+)\n   :data:", text, re.M):
+            assert (DOCS / "images" / f"{name}.png").is_file()

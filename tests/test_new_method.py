@@ -5,27 +5,33 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.sparse import csr_array
 
 import lowdim
 from lowdim import catalog, checks
+from lowdim.checks import Array
 from lowdim.cli import main
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
+from lowdim.objects.new_objects import NewObjects
+from lowdim.objects.objects import Objects
 from lowdim.studio.forms import check_parameters, forms
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@declare_parameters
 class RandomProjection(Embedder):
     """Random projection.
+
+    random matrix -> product
 
     Parameters
     ----------
@@ -33,12 +39,12 @@ class RandomProjection(Embedder):
         Dimension of the embedding.
     kind : {"normal", "sign"}, default="normal"
         Entries of the matrix.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=None
         Seed of the matrix.
+    $n_jobs
     """
 
     traits = Traits(
-        sentence="random matrix -> product",
         keeps="distances, on the average",
         when="there are very many features",
         cost="n d k",
@@ -47,28 +53,34 @@ class RandomProjection(Embedder):
         power=1.0,
         live=("kind",),
     )
+
     _attributes: ClassVar = {"components_": Numbers("c d")}
     _needed = ("components_",)
     _units: ClassVar = {"embedding_": 1}
 
-    def __init__(self, n_components: int = 2, *, kind: str = "normal", random_state: int = 0):
-        self.n_components = n_components
-        self.kind = kind
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    kind: str = "normal"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _memory(self, fit: Problem) -> float:
         return 10.0**6 * fit.n
 
-    def _fit(self, objects: Any) -> None:
+    def _fit(self, objects: Objects) -> None:
         checks.choice(self.kind, "kind", ("normal", "sign"))
         X = objects.vectors("random projection")
         shape = (self._check_n_components(objects.n), X.shape[1])
-        matrix = np.random.RandomState(self.random_state).standard_normal(shape)
-        self.components_ = np.sign(matrix) if self.kind == "sign" else matrix
+        matrix = checks.check_random_state(self.random_state).standard_normal(shape)
+        matrix = np.sign(matrix) if self.kind == "sign" else matrix
+        self.components_ = matrix.astype(X.dtype)
         self.embedding_ = X @ self.components_.T
 
-    def _transform(self, new: Any) -> Any:
-        return new.vectors() @ self.components_.T
+    def _transform(self, new: NewObjects) -> Array:
+        return np.asarray(new.vectors() @ self.components_.T)
+
+    def _inverse(self, Y: Array) -> Array:
+        return np.asarray(Y @ np.linalg.pinv(self.components_).T)
 
 
 @pytest.fixture(autouse=True)
@@ -116,9 +128,18 @@ def test_form():
 
 
 def test_data_of_extreme_magnitude(rows):
-    ordinary = RandomProjection().fit_transform(rows)
-    extreme = RandomProjection().fit_transform(rows * 2.0**600)
+    ordinary = RandomProjection(random_state=0).fit_transform(rows)
+    extreme = RandomProjection(random_state=0).fit_transform(rows * 2.0**600)
     np.testing.assert_allclose(extreme / 2.0**600, ordinary, rtol=1e-12)
+
+
+def test_precision_and_kind_of_the_rows(rows):
+    model = RandomProjection(random_state=0).fit(rows)
+    single = RandomProjection(random_state=0).fit(csr_array(rows.astype(np.float32)))
+    assert single.embedding_.dtype == single.transform(rows.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single.embedding_, model.embedding_, atol=1e-5)
+    back = model.transform(model.inverse_transform(model.embedding_))
+    np.testing.assert_allclose(back, model.embedding_)
 
 
 def test_the_unit_of_the_map_must_be_known():

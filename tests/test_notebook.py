@@ -24,11 +24,8 @@ def test_maps_of_estimators_and_arrays_are_sent_by_name() -> None:
     assert [one["name"] for one in view._maps] == ["linear", "by hand"]
     np.testing.assert_array_equal(coordinates(view._maps[0]), pca.embedding_.astype(np.float32))
     assert view._maps[1]["dim"] == 3
-    assert [one["name"] for one in lowdim.widget([pca, pca, X[:, :2]])._maps] == [
-        "PCA 1",
-        "PCA 2",
-        "map",
-    ]
+    names = [one["name"] for one in lowdim.widget([pca, pca, X[:, :2]])._maps]
+    assert names == ["PCA", "PCA 2", "map"]
     assert coordinates(lowdim.widget(X[:, :1])._maps[0]).shape == (60, 2)
     assert lowdim.widget(X)._maps[0]["dim"] == 2
 
@@ -100,3 +97,43 @@ def test_the_selection_is_a_table_of_coordinates_and_labels():
     np.testing.assert_allclose(frame["size"], labels["size"], rtol=1e-6)
     some = view.to_frame(selected=True)
     assert list(some.index) == ["v", "y"]
+
+
+def test_filters_and_regions_are_told_to_python() -> None:
+    X, y = lowdim.data.clusters(200, random_state=0)
+    view = lowdim.widget(lowdim.TSNE(random_state=0).fit(X), {"class": y}, X=X)
+    view.filters = {"class": ["0", "2"], "column 1": [-1.0, 20.0]}
+    column = X[:, 1].astype(np.float32)
+    expected = np.isin(y, [0, 2]) & (column >= -1) & (column <= 20)
+    np.testing.assert_array_equal(view.passing, expected)
+    assert list(view.to_frame(filtered=True).index) == np.flatnonzero(expected).tolist()
+    found = view.regions()["TSNE"]
+    assert {one.label for one in found.leaves} == {"0", "1", "2", "3"}
+    assert [len(one) for one in view._regions] == [len(found.tree)]
+    import traitlets
+
+    for wrong in ({"unknown": [0, 1]}, {"column 1": [2, 1]}, {"column 1": [1]}):
+        with pytest.raises(traitlets.TraitError, match="filters"):
+            view.filters = wrong
+    with pytest.raises(ValueError, match="200 objects"):
+        lowdim.widget(lowdim.PCA(2).fit(X), X=X[:20])
+
+
+def test_the_reliability_of_places_is_told_to_python_and_to_the_page() -> None:
+    X, y = lowdim.data.clusters(200, random_state=0)
+    Y = lowdim.PCA(2).fit_transform(X)
+    Y[3] = Y[y != y[3]][0]
+    later = Y.copy()
+    later[5] = np.nan  # not in the second slice
+    view = lowdim.widget({"first": Y, "second": later}, X=X)
+    view._on_message(None, "reliability", None)
+    found = view.reliability()
+    np.testing.assert_allclose(
+        found["first"], lowdim.quality.reliability(Y.astype("<f4"), X).score, atol=1e-6
+    )
+    assert np.argmin(found["first"]) == np.nanargmin(found["second"]) == 3
+    assert np.isnan(found["second"][5])
+    sent = [np.frombuffer(one, "<f4") for one in view._doubts]
+    np.testing.assert_allclose(sent, [1 - one for one in found.values()], atol=1e-6)
+    with pytest.raises(ValueError, match="X=X"):
+        lowdim.widget(Y).reliability()

@@ -1,39 +1,12 @@
 // Bundles the pages into src/lowdim/web, which is committed: an installation needs no Node.
 // The output depends on the sources and the locked packages alone, so that CI can compare it.
-import { readFileSync, writeFileSync, copyFileSync, mkdirSync } from "node:fs";
+import { writeFileSync, copyFileSync, mkdirSync } from "node:fs";
 import { build } from "esbuild";
+import { common, shaders } from "./common.mjs";
 
 const OUT = "../src/lowdim/web";
 const LIMIT = 300_000; // bytes of all scripts and styles together
 mkdirSync(OUT, { recursive: true });
-
-/** The colours of categories, which plots and pages share: the lists of lowdim/plot/colors.py. */
-function palette() {
-  const source = readFileSync("../src/lowdim/plot/colors.py", "utf8");
-  const list = (name) => {
-    const found = new RegExp(`^${name} = [[{]([^\\]}]*)[\\]}]`, "m").exec(source);
-    return found[1].match(/#[0-9a-f]{6}/g);
-  };
-  return {
-    kinds: list("COLORS").join("").replaceAll("#", ""),
-    other: /^OTHER = "(#[0-9a-f]{6})"/m.exec(source)[1],
-  };
-}
-
-const common = {
-  bundle: true,
-  minify: true,
-  target: "es2022",
-  charset: "utf8",
-  legalComments: "none",
-  jsx: "transform", // calls with children as arguments are shorter than those with a property for them
-  jsxFactory: "h",
-  jsxFragment: "Fragment",
-  tsconfigRaw: { compilerOptions: { strict: true, verbatimModuleSyntax: true } },
-  define: { PALETTE: JSON.stringify(palette()) },
-  write: false,
-  logLevel: "warning",
-};
 
 /** Pages take the scatter view from the global variable that scatter.js makes, so it is shipped once. */
 function shared(names) {
@@ -59,24 +32,6 @@ const styles = {
   },
 };
 
-/** Shaders without the spaces that only help a reader. */
-const shaders = {
-  name: "small shaders",
-  setup(bundle) {
-    bundle.onLoad({ filter: /webgl\.ts$/ }, ({ path }) => {
-      const shrink = (shader) =>
-        shader
-          .replace(/ *\/\/.*/g, "")
-          .replace(/\n +/g, "\n")
-          .replace(/ ?([=+*?:<>,(){}]) ?/g, "$1");
-      const contents = readFileSync(path, "utf8").replace(/`#version[^`]*`/g, (shader) =>
-        shader.replace(/(?<=es\n)[^`]*/, shrink),
-      );
-      return { contents, loader: "ts" };
-    });
-  },
-};
-
 async function exportsOf(entry) {
   const { metafile } = await build({
     ...common,
@@ -91,7 +46,7 @@ async function exportsOf(entry) {
 const scatter = "src/scatter/index.ts";
 // Properties that only files of the scatter view use, and that no browser interface has.
 const mangleProps =
-  /^(anchors|before|contours|bold|budget|camera|clickAt|colors|decodeAt|drawLasso|drew|faint|grow|hoverAt|locate|moving|nDim|offsets|opacity|order|painter|part|positions|projection|reach|redraw|ringed|selectInside|spatial|stride|touched|uploaded|versions|zoomBy)$/;
+  /^(anchors|before|contours|bold|budget|camera|clickAt|colors|decodeAt|drawLasso|drew|faint|grow|hoverAt|locate|moving|nDim|offsets|opacity|order|painter|part|positions|projection|reach|ringed|selectInside|spatial|stride|touched|uploaded|versions|zoomBy)$/;
 const plugins = [shared(await exportsOf(scatter))];
 const entries = [
   {

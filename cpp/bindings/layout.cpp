@@ -25,6 +25,13 @@ VertexGroups<T> checked_groups(const In1<int32_t>& members, const In1<int64_t>& 
     return {n_groups, members.data(), starts.data(), targets.data(), weights.data()};
 }
 
+// All entries of an array in one row.
+template <class A>
+In1<int32_t> flat(const A& ids) {
+    const size_t size = ids.size();
+    return In1<int32_t>(ids.data(), 1, &size, nb::handle());
+}
+
 template <class T>
 void bind(nb::module_& m) {
     m.def(
@@ -50,7 +57,7 @@ void bind(nb::module_& m) {
         [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
            Out2<T> y, Out2<T> velocity, In2<T> fixed, nb::tuple curve, nb::tuple rates,
            int n_negatives, nb::tuple epochs, uint32_t seed, In1<T> gradient_over_spread,
-           In1<T> gradient_over_mass, bool loss, int n_threads) {
+           In1<T> gradient_over_mass, In1<T> masses, bool loss, int n_threads) {
             const auto n = int64_t(y.shape(0)), dim = int64_t(y.shape(1));
             const bool targets_are_vertices = fixed.shape(0) == 0,
                        has_density = gradient_over_spread.shape(0) > 0;
@@ -63,9 +70,12 @@ void bind(nb::module_& m) {
             expect(!has_density || (targets_are_vertices && has_shape(gradient_over_spread, n) &&
                                     has_shape(gradient_over_mass, n)),
                    "gradient_over_spread and gradient_over_mass must have one entry per vertex");
+            expect(masses.shape(0) == 0 || has_shape(masses, n_fixed),
+                   "masses must have one entry per target");
             expect(n_negatives >= 0 && dim >= 1, "n_negatives must not be negative");
             expect(n_fixed * dim <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
-            const UmapCurve law{nb::cast<double>(curve[0]), nb::cast<double>(curve[1])};
+            const UmapCurve law{nb::cast<double>(curve[0]), nb::cast<double>(curve[1]),
+                                curve.size() > 2 ? nb::cast<double>(curve[2]) : 1.0};
             LayoutStep<T> step{};
             step.repulsion = nb::cast<double>(rates[2]);
             step.fixed = targets_are_vertices ? nullptr : fixed.data();
@@ -74,6 +84,7 @@ void bind(nb::module_& m) {
             step.stride = targets_are_vertices ? kVertexStride : 0u;
             step.gradient_over_spread = has_density ? gradient_over_spread.data() : nullptr;
             step.gradient_over_mass = has_density ? gradient_over_mass.data() : nullptr;
+            step.masses = masses.shape(0) > 0 ? masses.data() : nullptr;
             const LayoutRun run{nb::cast<int64_t>(epochs[0]), nb::cast<int64_t>(epochs[1]),
                                 nb::cast<int64_t>(epochs[2]), nb::cast<double>(rates[0]),
                                 nb::cast<double>(rates[1]),   seed};
@@ -83,8 +94,8 @@ void bind(nb::module_& m) {
         },
         "members"_array, "starts"_array, "targets"_array, "weights"_array, "y"_array,
         "velocity"_array, "fixed"_array, "curve"_a, "rates"_a, "n_negatives"_a, "epochs"_a,
-        "seed"_a, "gradient_over_spread"_array, "gradient_over_mass"_array, "loss"_a,
-        "n_threads"_a);
+        "seed"_a, "gradient_over_spread"_array, "gradient_over_mass"_array, "masses"_array,
+        "loss"_a, "n_threads"_a);
     m.def(
         "layout_radii",
         [](In1<int32_t> members, In1<int64_t> starts, In1<int32_t> targets, In1<T> weights,
@@ -137,23 +148,35 @@ void bind(nb::module_& m) {
         },
         "listed"_array, "seed"_a, "y"_array, "reach"_a, "drawn"_array, "n_threads"_a);
     m.def(
-        "triplet_gradient",
-        [](In1<int64_t> starts, In1<int32_t> near, In1<int32_t> far, In1<T> weights, In2<T> y,
-           Out2<T> gradient, int n_threads) {
+        "triplet_epochs",
+        [](nb::list triplets, Out2<T> y, Out2<T> velocity, Out2<T> gains, double rate,
+           In1<double> momenta, double min_gain, double max_step, int n_threads) {
             const auto n = int64_t(y.shape(0));
-            expect(has_shape(starts, n + 1) && same_shape(gradient, y),
-                   "starts must have n + 1 entries, and gradient the shape of y");
-            check_csr(starts, near, weights, n, n_threads);
-            expect(same_shape(far, near), "near and far must have one entry per triplet");
-            expect_range(far, 0, n, "near and far must lie in [0, n)", n_threads);
+            expect(same_shape(velocity, y) && same_shape(gains, y),
+                   "velocity and gains must have the shape of y");
             expect(int64_t(y.size()) <= INT32_MAX, "the map must have fewer than 2^31 coordinates");
-            const Triplets<T> triplets{starts.data(), near.data(), far.data(), weights.data()};
+            std::vector<Triplets<T>> kinds;
+            for (nb::handle kind : triplets) {
+                const auto parts = nb::cast<nb::tuple>(kind);
+                const auto near = nb::cast<In2<int32_t>>(parts[0]);
+                const auto shifts = nb::cast<In3<int32_t>>(parts[1]);
+                const auto weights = nb::cast<In3<T>>(parts[2]);
+                const auto n_near = int64_t(near.shape(0)), n_far = int64_t(shifts.shape(1));
+                expect(has_shape(near, n_near, n) && has_shape(weights, n_near, n_far, n),
+                       "near and weights must have one column per vertex");
+                expect(has_shape(shifts, n_near, n_far, (n + kGroupSize - 1) / kGroupSize),
+                       "shifts must have one column per group of vertices");
+                expect_range(flat(near), 0, n, "near and shifts must lie in [0, n)", n_threads);
+                expect_range(flat(shifts), 0, n, "near and shifts must lie in [0, n)", n_threads);
+                kinds.push_back({n, n_near, n_far, near.data(), shifts.data(), weights.data()});
+            }
             const Released released;
-            return triplet_gradient(triplets, y.data(), n, int(y.shape(1)), gradient.data(),
-                                    n_threads);
+            return triplet_epochs(kinds, {rate, 0.0, min_gain, max_step}, momenta.data(),
+                                  int64_t(momenta.shape(0)), y.data(), velocity.data(),
+                                  gains.data(), n, int(y.shape(1)), n_threads);
         },
-        "starts"_array, "near"_array, "far"_array, "weights"_array, "y"_array, "gradient"_array,
-        "n_threads"_a);
+        "triplets"_a, "y"_array, "velocity"_array, "gains"_array, "rate"_a, "momenta"_array,
+        "min_gain"_a, "max_step"_a, "n_threads"_a);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 """`.. picture:: NAME`: code that is shown, run, and followed by what it prints and draws.
 
 The blocks of a page share their variables. What a block leaves in `figure` is the picture. With
-`:data: FILE` it needs a file in the folder LOWDIM_DATA, without which a note takes its place.
+`:data: FILE` it needs a file in the folder LOWDIM_DATA, without which the picture NAME.png of
+`docs/images` takes its place; it is written there whenever the file is found.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 DPI = 140
+MADE, KEPT = "_build/pictures", "images"  # folders of docs: made by every build, and committed
 
 
 class Picture(SphinxDirective):
@@ -34,11 +36,7 @@ class Picture(SphinxDirective):
         missing = self._missing()
         if missing:
             self.env.note_reread()
-            words = (
-                f"This picture is made from {missing}. Set the environment variable LOWDIM_DATA to "
-                "the folder that holds it and build the site again."
-            )
-            return [listing, nodes.note("", nodes.paragraph(words, words))]
+            return [listing, self._shown(KEPT)]
         printed = io.StringIO()
         names = self.env.temp_data.setdefault("picture-names", {"__name__": "picture"})
         with contextlib.redirect_stdout(printed):
@@ -57,12 +55,18 @@ class Picture(SphinxDirective):
         return "" if not file or (folder and (Path(folder) / file).is_file()) else file
 
     def _drawn(self, figure: Any) -> nodes.Node:
-        folder = Path(self.env.srcdir) / "_build" / "pictures"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.arguments[0]}.png"
+        folder = KEPT if "data" in self.options else MADE
+        path = Path(self.env.srcdir) / folder / f"{self.arguments[0]}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
         getattr(figure, "figure", figure).savefig(path, dpi=DPI)
+        return self._shown(folder)
+
+    def _shown(self, folder: str) -> nodes.Node:
+        """The picture of that folder."""
         alt = self.options.get("alt") or self.options.get("caption") or self.arguments[0]
-        picture = nodes.image(uri=f"/_build/pictures/{path.name}", alt=alt, classes=["picture"])
+        picture = nodes.image(
+            uri=f"/{folder}/{self.arguments[0]}.png", alt=alt, classes=["picture"]
+        )
         drawn = nodes.figure("", picture)
         if "caption" in self.options:
             said, problems = self.parse_inline(self.options["caption"])

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from lowdim.neighbor_embedding.aligned import AlignedUMAP as AlignedUMAP
     from lowdim.neighbor_embedding.aligned import fit_aligned as fit_aligned
     from lowdim.neighbor_embedding.largevis import LargeVis as LargeVis
+    from lowdim.neighbor_embedding.largevis import NegativeSamplingTSNE as NegativeSamplingTSNE
     from lowdim.neighbor_embedding.multiscale_sne import MultiscaleSNE as MultiscaleSNE
     from lowdim.neighbor_embedding.nerv import NeRV as NeRV
     from lowdim.neighbor_embedding.pacmap.pacmap import PaCMAP as PaCMAP
     from lowdim.neighbor_embedding.sne import SNE as SNE
-    from lowdim.neighbor_embedding.symmetric_sne import SymmetricSNE as SymmetricSNE
+    from lowdim.neighbor_embedding.sne import SymmetricSNE as SymmetricSNE
     from lowdim.neighbor_embedding.trimap.trimap import TriMap as TriMap
     from lowdim.neighbor_embedding.tsne import TSNE as TSNE
     from lowdim.neighbor_embedding.umap.umap import UMAP as UMAP
@@ -61,9 +62,6 @@ if TYPE_CHECKING:
         NeighborhoodPreservingEmbedding as NeighborhoodPreservingEmbedding,
     )
     from lowdim.spectral.isomap import Isomap as Isomap
-    from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
-        is_positive_semidefinite as is_positive_semidefinite,
-    )
     from lowdim.spectral.kernel_pca.kernel_pca import KernelPCA as KernelPCA
     from lowdim.spectral.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
     from lowdim.spectral.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
@@ -76,6 +74,7 @@ if TYPE_CHECKING:
     )
     from lowdim.spectral.pca import PCA as PCA
     from lowdim.spectral.scaling import is_euclidean as is_euclidean
+    from lowdim.spectral.scaling import is_positive_semidefinite as is_positive_semidefinite
     from lowdim.spectral.spectral_clustering import SpectralClustering as SpectralClustering
     from lowdim.stress.curvilinear.curvilinear_component import (
         CurvilinearComponentAnalysis as CurvilinearComponentAnalysis,
@@ -83,34 +82,38 @@ if TYPE_CHECKING:
     from lowdim.stress.curvilinear.curvilinear_distance import (
         CurvilinearDistanceAnalysis as CurvilinearDistanceAnalysis,
     )
+    from lowdim.stress.distortion import embed as embed
     from lowdim.stress.indscal.indscal import INDSCAL as INDSCAL
     from lowdim.stress.mds.mds import MDS as MDS
     from lowdim.stress.mds.smacof import smacof as smacof
     from lowdim.stress.phate import PHATE as PHATE
     from lowdim.stress.sammon import Sammon as Sammon
+    from lowdim.stress.unfolding import Unfolding as Unfolding
     from lowdim.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
 
 logging.getLogger("lowdim").addHandler(logging.NullHandler())
 
-_FUNCTIONS = {
+# Public names beside the methods of the catalog, each with its module.
+_OTHERS = {
     "AlignedUMAP": "neighbor_embedding.aligned",
+    "compare_maps": "explore.compare_maps",
+    "compute": "runtime.context",
+    "embed": "stress.distortion",
+    "explain": "explore.explain",
     "fit_aligned": "neighbor_embedding.aligned",
-    "NeighborGraph": "neighbor_graphs.graph",
-    "NeighborsTransformer": "objects.neighbors_transformer",
     "geodesics": "neighbor_graphs.geodesics",
     "is_euclidean": "spectral.scaling",
-    "is_positive_semidefinite": "spectral.kernel_pca.graph_kernel_matrices",
+    "is_positive_semidefinite": "spectral.scaling",
     "load": "estimator.persist",
     "locally_linear_embedding": "spectral.functions",
+    "NeighborGraph": "neighbor_graphs.graph",
     "neighbors": "objects.neighbors",
-    "compute": "runtime.context",
+    "NeighborsTransformer": "objects.neighbors_transformer",
     "plan": "estimator.plan",
-    "regions": "explore.regions",
-    "compare_maps": "explore.compare_maps",
-    "explain": "explore.explain",
     "procrustes": "numerics.procrustes",
+    "regions": "explore.regions",
     "show_versions": "versions",
     "smacof": "stress.mds.smacof",
     "spectral_embedding": "spectral.functions",
@@ -129,7 +132,7 @@ def _methods() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"lowdim.{name}")
-    module = _FUNCTIONS.get(name) or _methods().get(name)
+    module = _OTHERS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
     try:
@@ -139,4 +142,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"__version__", *_FUNCTIONS, *_PACKAGES, *_methods()})
+    return sorted({"__version__", *_OTHERS, *_PACKAGES, *_methods()})

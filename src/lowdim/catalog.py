@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import getdoc, signature
 from typing import Any
 
 _MODULES = {
@@ -24,15 +25,17 @@ _MODULES = {
     "PHATE": "stress.phate",
     "Sammon": "stress.sammon",
     "INDSCAL": "stress.indscal.indscal",
+    "Unfolding": "stress.unfolding",
     "CurvilinearComponentAnalysis": "stress.curvilinear.curvilinear_component",
     "CurvilinearDistanceAnalysis": "stress.curvilinear.curvilinear_distance",
     "UMAP": "neighbor_embedding.umap.umap",
     "PaCMAP": "neighbor_embedding.pacmap.pacmap",
     "LargeVis": "neighbor_embedding.largevis",
+    "NegativeSamplingTSNE": "neighbor_embedding.largevis",
     "TriMap": "neighbor_embedding.trimap.trimap",
     "MaximumVarianceUnfolding": "spectral.maximum_variance.maximum_variance",
     "SNE": "neighbor_embedding.sne",
-    "SymmetricSNE": "neighbor_embedding.symmetric_sne",
+    "SymmetricSNE": "neighbor_embedding.sne",
     "TSNE": "neighbor_embedding.tsne",
     "WeightedTSNE": "neighbor_embedding.weighted_tsne",
     "MultiscaleSNE": "neighbor_embedding.multiscale_sne",
@@ -51,28 +54,32 @@ _MODULES = {
 class Method:
     """A method by name; its class is imported when something else is asked.
 
-    The attributes of `lowdim.estimator.traits.Traits`, such as `keeps` and `live`, are those that
+    The attributes of `lowdim.estimator.Traits`, such as `keeps` and `live`, are those that
     the class declares.
-
-    Attributes
-    ----------
-    name : str
-        Name of the class.
-    module : str
-        Its module in `lowdim`.
     """
 
-    name: str
-    module: str
+    name: str  # of the class
+    module: str  # in `lowdim`
 
     @property
     def family(self) -> str:
         """The folder of the method: spectral, stress, neighbor embedding or learned."""
         return self.module.partition(".")[0].replace("_", " ")
 
+    @property
+    def sentence(self) -> str:
+        """The steps from objects to coordinates: the second paragraph of the docstring."""
+        rest = (getdoc(self.load()) or "").partition("\n\n")[2]
+        return " ".join(rest.partition("\n\n")[0].split())
+
     def load(self) -> Any:
         """The class of the estimator."""
         return getattr(import_module(f"lowdim.{self.module}"), self.name)
+
+    @property
+    def pins(self) -> bool:
+        """Whether `fit` can hold objects at given places (`pinned`)."""
+        return "pinned" in signature(self.load().fit).parameters
 
     def __getattr__(self, trait: str) -> Any:
         if trait.startswith("_"):

@@ -10,7 +10,7 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -32,6 +32,15 @@ def is_sparse(X: Any) -> bool:
 def dense(X: Any) -> Array:
     """X as an array, whether it is sparse or not."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
+def stack_rows(rows: Any, more: Any) -> Any:
+    """The rows of two tables, in the form of the first: dense or CSR."""
+    if not is_sparse(rows):
+        return np.concatenate([rows, dense(more)])
+    from scipy.sparse import csr_array, vstack
+
+    return csr_array(vstack([rows, csr_array(more)], format="csr", dtype=rows.dtype))
 
 
 def as_frame(X: Any) -> Any:
@@ -107,27 +116,12 @@ def vectors(
     copy: bool = False,
     if_nan: str = "",
 ) -> Any:
-    """Check a table of numbers with one object per row.
+    """Check a table of numbers with one object per row, and return it as a C-contiguous and aligned
+    array, or a CSR matrix, of float32 or float64.
 
-    Parameters
-    ----------
-    X : array-like, DataFrame or sparse matrix
-    name : str
-        Name of the argument, for messages.
-    sparse : bool
-        Whether a sparse matrix is accepted.
-    allow_nan : bool
-        Whether NaN, as a missing value, is accepted; infinity never is.
-    min_samples : int
-        Smallest number of rows.
-    copy : bool
-        Whether the result must not share memory with X.
-    if_nan : str
-        What else the message of an error says if X contains NaN.
-
-    Returns
-    -------
-    C-contiguous and aligned array, or CSR matrix, of float32 or float64.
+    `name` is that of the argument, for messages; `sparse` says whether a sparse matrix is accepted,
+    `allow_nan` whether NaN is, as a missing value (infinity never is). With `copy` the result does
+    not share memory with X. `if_nan` is what else the message says if X contains NaN.
     """
     from sklearn.utils.validation import check_array
 
@@ -292,11 +286,34 @@ def real(
     return number
 
 
+def k_or_radius(k: int | None, radius: float | None) -> None:
+    """Check that one of them is given."""
+    if (k is None) == (radius is None):
+        raise ValueError(
+            f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
+            "them to None."
+            if k is not None
+            else "Give either a number of neighbours or a radius."
+        )
+
+
+def n_neighbors(k: Any, n: int, name: str = "n_neighbors") -> int:
+    """Check a number of neighbours, which must be less than the number n of objects."""
+    count = integer(k, name, 1)
+    if count > n - 1:
+        raise ValueError(
+            f"{argument(name)} must be smaller than the number of objects: got "
+            f"{argument(name, k)} for n_samples={n}. "
+            f"Use at most {max(n - 1, 0)}."
+        )
+    return count
+
+
 def too_many_neighbors(name: str, value: float, n: int) -> ValueError:
     """The error of a number of neighbours that is not below the number of objects."""
     return ValueError(
         f"{argument(name)} ({value:g}) must be less than n_samples ({n}): it is a number of "
-        "neighbours."
+        f"neighbours. Try {argument(name, max(1, n // 4))}."
     )
 
 
@@ -317,17 +334,12 @@ def image_shape(value: Any, n_features: int) -> tuple[int, int, int]:
     return shape
 
 
-def plain_parameters(kind: Any) -> dict[str, tuple[str, ...]]:
+@functools.cache
+def plain_parameters(kind: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
     """Parameters of a class that are one number, string or truth value, with the names of types.
 
     These are the parameters with annotations such as ``int | None``.
     """
-    return _plain_parameters(kind)
-
-
-@functools.cache
-def _plain_parameters(kind: Hashable) -> dict[str, tuple[str, ...]]:
-    assert isinstance(kind, type)
     declared = inspect.signature(kind).parameters.items()
     hints = {name: str(parameter.annotation).split(" | ") for name, parameter in declared}
     return {name: tuple(types) for name, types in hints.items() if PLAIN_TYPES.keys() >= {*types}}
@@ -347,7 +359,8 @@ def single_values(estimator: Any) -> None:
 
     And if one that is true or false was given as something else, such as "no", which is true.
     """
-    for name, types in plain_parameters(type(estimator)).items():
+    kind: Any = type(estimator)
+    for name, types in plain_parameters(kind).items():
         value = getattr(estimator, name)
         if hasattr(value, "__len__") and not isinstance(value, str):
             kind = type(value).__name__
@@ -357,6 +370,27 @@ def single_values(estimator: Any) -> None:
             )
         if types == ("bool",) and value not in (True, False):
             raise WrongTypeError(f"{argument(name)} must be True or False, got {value!r}.")
+
+
+def constructor_arguments(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError for arguments that a class does not take.
+
+    The message names the class, where that of Python may name a parent, which defines `__init__`.
+    """
+    signature = _signature(cls.__init__)  # type: ignore[misc]
+    unknown = next((name for name in kwargs if name not in signature.parameters), "")
+    if args or unknown:
+        try:
+            signature.bind_partial(None, *args, **kwargs)
+        except TypeError as error:
+            hint = did_you_mean(unknown, signature.parameters)
+            raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
+
+
+@functools.cache
+def _signature(constructor: Callable[..., None]) -> inspect.Signature:
+    """The signature of a constructor; it is asked for each time that an estimator is made."""
+    return inspect.signature(constructor)
 
 
 def keywords(value: Any, name: str) -> dict[str, Any]:
@@ -370,11 +404,7 @@ def keywords(value: Any, name: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _no_seed() -> int | None:
-    return None
-
-
-_seed_of_none = _no_seed
+_seed_of_none: Callable[[], int | None] = lambda: None  # noqa: E731
 
 
 def seed_none_by(function: Callable[[], int | None]) -> None:
@@ -397,6 +427,16 @@ def check_random_state(seed: Any) -> np.random.RandomState:
         ) from error
 
 
+def fixed_random_state(seed: Any) -> np.random.RandomState:
+    """The same, where None stands for 0."""
+    return check_random_state(0 if seed is None else seed)
+
+
+def fixed_seed(seed: Any) -> int:
+    """An integer that a random_state stands for, where None stands for 0."""
+    return int(fixed_random_state(seed).randint(2**31 - 1))
+
+
 def random_state(seed: Any) -> None:
     """Raise ValueError unless `check_random_state` takes the value.
 
@@ -404,6 +444,50 @@ def random_state(seed: Any) -> None:
     """
     if type(seed) is not int or not 0 <= seed < 2**32:
         check_random_state(seed)
+
+
+def decreasing(value: Any, name: str, most: float, otherwise: str = "") -> tuple[float, float]:
+    """A first and a last number in (0, most], of which the second is not larger.
+
+    `otherwise` says which other values the parameter may have.
+    """
+    wanted = f"{name} must be a pair (first, last) of decreasing positive numbers{otherwise}"
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise WrongTypeError(f"{wanted}, got {value!r}.")
+    first, last = (real(v, name, 0, most, open_low=True) for v in value)
+    if first < last or not np.isfinite(first):
+        raise ValueError(f"{wanted}, got {value!r}.")
+    return first, last
+
+
+def pairs(value: Any, name: str, n: float) -> Array:
+    """Pairs of numbers of n objects, an array of shape (n_pairs, 2)."""
+    given = np.asarray(value)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be an array of integers of shape (n_pairs, 2), got shape {given.shape} "
+            f"and type {given.dtype}."
+        )
+    if len(given) and not (given.min() >= 0 and given.max() < n):
+        raise ValueError(f"{name} must be in [0, {n}), found {given.min()} to {given.max()}.")
+    return given
+
+
+def sample_weight(given: Any, n: int, *, zero: bool = False) -> Array:
+    """The weights of n objects in float64: positive, or with `zero` some of them 0."""
+    weights = vectors(np.asarray(given).reshape(-1, 1), name="sample_weight")[:, 0]
+    if len(weights) != n:
+        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n} objects.")
+    row = int(weights.argmin())
+    if weights[row] < 0 or (weights[row] == 0 and not zero):
+        wanted = "not be negative" if zero else "be positive"
+        raise ValueError(
+            f"sample_weight must {wanted}, found {weights[row]:g} at [{row}]. Leave out objects of "
+            "zero weight."
+        )
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return np.asarray(weights, dtype=np.float64)
 
 
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
@@ -422,12 +506,12 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def warn(message: str) -> None:
-    """Issue a UserWarning whose location is the line of user code that called lowdim."""
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning whose location is the line of user code that called lowdim."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _ours(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _ours(filename: str) -> bool:

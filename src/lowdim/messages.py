@@ -1,8 +1,9 @@
-"""Arguments in messages, spelled as the user of an interface gives them."""
+"""Words of messages: arguments as the user of an interface gives them, numbers of things."""
 
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,3 +40,29 @@ def spell_arguments(spelling: Callable[..., str]) -> Iterator[None]:
         yield
     finally:
         _spelling = before
+
+
+@contextmanager
+def collect_warnings() -> Iterator[list[str]]:
+    """A list that has the messages of warnings in the block when it ends, each once."""
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield messages
+    hidden = DeprecationWarning, PendingDeprecationWarning
+    shown = (w.message for w in caught if not issubclass(w.category, hidden))
+    messages += dict.fromkeys(one_line(message) for message in shown)
+
+
+def plural(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "row"), plural(1234, "row")
+    ('1 row', '1,234 rows')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def one_line(error: BaseException | str) -> str:
+    """The message of an error or warning on one line; of an empty one the name of its class."""
+    return " ".join(str(error).split()) or type(error).__name__

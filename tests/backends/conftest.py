@@ -17,6 +17,7 @@ def reference():
     module = importlib.util.module_from_spec(spec)
     sys.modules[NAME] = module
     spec.loader.exec_module(module)
+    module.BACKEND = module
     yield module
     del sys.modules[NAME]
 

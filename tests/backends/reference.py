@@ -1,7 +1,7 @@
 """A backend in plain NumPy: slow, and written to be checked by reading.
 
-It implements `lowdim.backends.protocol.Backend` and is what other backends are tested against.
-Sums are taken in float64 and rounded to the type of the input at the end. Where the protocol
+It implements `lowdim.backends.native.Backend` and is what other backends are tested against.
+Sums are taken in float64 and rounded to the type of the input at the end. Where the description
 leaves a choice, this backend takes the simplest one:
 
 - `build_index` returns None, so that every search is exact.
@@ -24,7 +24,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp, softmax
 
-from lowdim.backends.protocol import Neighbors
+from lowdim.backends.native.forces import StepSettings
+from lowdim.backends.native.heaps import Neighbors
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, dense, distances_in_range
 
@@ -59,13 +60,23 @@ def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
 
 
 def spmm(
-    A: Any, V: Array, *, scale: float = 1.0, shift: float = 0.0, before: Array | None = None
+    A: Any,
+    V: Array,
+    *,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    before: Array | None = None,
+    out: Array | None = None,
 ) -> Array:
     left, right = _double(A, V)
     found = left @ right
     if scale != 1 or shift != 0:
         found = scale * found + shift * right
-    return np.asarray((found if before is None else found - before).astype(A.dtype))
+    found = np.asarray((found if before is None else found - before).astype(A.dtype))
+    if out is None:
+        return found
+    out[...] = found
+    return out
 
 
 def scatter(X: Array, center: Array) -> tuple[Array, Array]:
@@ -152,6 +163,7 @@ def rank_candidates(
     from scipy.spatial.distance import cdist
 
     options = {"p": power} if metric == "minkowski" else {}
+    queries = points[queries] if queries.ndim == 1 else queries
     found = cdist(queries, points, metric, **options).astype(queries.dtype)
     listed = np.take_along_axis(found, np.maximum(candidates, 0), axis=1)
     listed[candidates < 0] = np.inf
@@ -215,7 +227,7 @@ class Heaps:
     def incomplete_rows(self) -> Array:
         return np.flatnonzero([len(scores) < self.k for scores in self.offered])
 
-    def sorted(self) -> Neighbors:
+    def neighbors(self) -> Neighbors:
         ids = np.full((len(self.offered), self.k), FREE, dtype=np.int32)
         values = np.full(ids.shape, np.inf, dtype=self.dtype)
         for row, scores in enumerate(self.offered):
@@ -224,14 +236,14 @@ class Heaps:
         return ids, values
 
 
-def heaps(n: int, k: int, dtype: Any) -> Heaps:
+def build_heaps(n: int, k: int, dtype: Any) -> Heaps:
     return Heaps(n, k, dtype)
 
 
 def smallest(values: Array, k: int, *, own: bool = False) -> Neighbors:
     found = Heaps(len(values), k, values.dtype)
     found.offer(values, (0 if own else None, 0))
-    return found.sorted()
+    return found.neighbors()
 
 
 TERMS = {
@@ -595,7 +607,9 @@ class AllPairs:
         return _repelled(Y, Y, w, mass, self.similarity)
 
 
-def repulsion(method: str, similarity: Similarity, n: int, dim: int, angle: float) -> AllPairs:
+def build_repulsion(
+    method: str, similarity: Similarity, n: int, dim: int, angle: float
+) -> AllPairs:
     return AllPairs(similarity)
 
 
@@ -613,16 +627,9 @@ def frozen_field(embedding: Array, similarity: Similarity, margin: float) -> Fro
 
 
 def momentum_step(
-    gradient: Array,
-    Y: Array,
-    velocity: Array,
-    gains: Array,
-    *,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
+    gradient: Array, Y: Array, velocity: Array, gains: Array, settings: StepSettings
 ) -> float:
+    rate, momentum, min_gain, max_step = settings
     g, v = _double(gradient, velocity)
     gains[...] = np.maximum(np.where(v * g < 0, gains + 0.2, gains * 0.8), min_gain)
     v = momentum * v - rate * gains * g
@@ -651,27 +658,15 @@ def descend(
     Y: Array,
     velocity: Array,
     gains: Array,
+    settings: StepSettings,
     *,
     steps: int,
     value: bool,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
 ) -> tuple[float, float]:
     loss, norm = np.nan, 0.0
     for step in range(steps):
         loss, gradient = field(Y, value=value and step + 1 == steps)
-        norm = momentum_step(
-            gradient,
-            Y,
-            velocity,
-            gains,
-            rate=rate,
-            momentum=momentum,
-            min_gain=min_gain,
-            max_step=max_step,
-        )
+        norm = momentum_step(gradient, Y, velocity, gains, settings)
     return loss, norm
 
 
@@ -717,7 +712,7 @@ def layout_epochs(
     Y: Array,
     velocity: Array,
     *,
-    curve: tuple[float, float],
+    curve: tuple[float, ...],
     rate: float,
     momentum: float,
     repulsion: float,
@@ -726,6 +721,7 @@ def layout_epochs(
     seed: int,
     fixed: Array | None = None,
     density: tuple[Array, Array] | None = None,
+    masses: Array | None = None,
     loss: bool = False,
 ) -> float:
     """Each vertex is moved from where all were before the epoch.
@@ -734,7 +730,8 @@ def layout_epochs(
     of `repulsion` times the vertex's total weight, at most 4 along a coordinate. The step is
     divided by one plus the sum of the pulls.
     """
-    a, b = curve
+    a, b, largest = (*curve, 1.0)[:3]
+    excess = (1 - largest) / a
     first, last, total = epochs
     found = 0.0
     for epoch in range(first, last):
@@ -774,10 +771,11 @@ def layout_epochs(
             gaps = targets[met].astype(np.float64) - Y[i]
             s = (gaps**2).sum(axis=1)
             power = np.maximum(s, 1e-6) ** b
-            push = 2 * b / ((s + 1e-3) * (1 + a * power))
+            push = 2 * b * largest / ((s + 1e-3 + excess) * (1 + a * power))
             share = repulsion * weights.sum() / len(met)
-            force -= share * np.clip(push[:, None] * gaps, -4, 4).sum(axis=0)
-            found += share * (np.log1p(a * power) - np.log(a * power)).sum()
+            share = share * (np.ones(len(met)) if masses is None else masses[met])
+            force -= share @ np.clip(push[:, None] * gaps, -4, 4)
+            found += share @ (np.log1p(a * power) - np.log(a * (power + excess)))
             step[i] = rate * left / stiffness * force
         velocity[...] = np.clip(momentum * left * velocity + step, -4, 4)
         Y += velocity
@@ -815,8 +813,14 @@ def triplet_epochs(
     min_gain: float,
     max_step: float,
 ) -> float:
-    starts, near, far, weights = triplets
-    own, loss = np.repeat(np.arange(len(Y)), np.diff(starts)), 0.0
+    own = np.arange(len(Y))
+    kinds = [
+        np.broadcast_arrays(own, near[:, None], (own + shifts[..., own // 16]) % len(Y), weights)
+        for near, shifts, weights in triplets
+    ]
+    parts = zip(*kinds, strict=True)
+    own, near, far, weights = (np.concatenate([a.ravel() for a in part]) for part in parts)
+    loss = 0.0
     for momentum in momenta:
         at, gradient = Y.astype(np.float64), np.zeros(Y.shape)
         to_near, to_far = at[own] - at[near], at[own] - at[far]
@@ -827,12 +831,19 @@ def triplet_epochs(
         np.add.at(gradient, own, pull - push)
         np.add.at(gradient, near, -pull)
         np.add.at(gradient, far, push)
-        settings = {"rate": rate, "momentum": momentum, "min_gain": min_gain, "max_step": max_step}
-        momentum_step(gradient, Y, velocity, gains, **settings)
+        settings = StepSettings(rate, momentum, min_gain, max_step)
+        momentum_step(gradient, Y, velocity, gains, settings)
     return loss
 
 
-def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
+def draw_others(
+    listed: Array,
+    drawn: Array,
+    *,
+    seed: int,
+    Y: Array,
+    reach: float = np.inf,
+) -> None:
     n, count = drawn.shape
     for i in range(n):
         own = _hashed(np.array([(i * 0x9E3779B1 + seed) % 2**32], np.uint32))[0]
@@ -1166,3 +1177,30 @@ def place_by_divergence(
             for r, cost in enumerate(costs)
         ]
     )
+
+
+def vector_sample(
+    rows: Array, labels: Array, ratio: int, nearest: tuple[Array, Array], n_levels: int
+) -> None:
+    """There is no device: the lists are those of `lowdim.neighbor_embedding.samples`."""
+
+
+def pair_arcs(partners: Array, rank: Array, dtype: Any) -> Any:
+    A = np.zeros((len(rank), len(rank)), dtype)
+    for i, row in enumerate(partners):
+        for j in row[row >= 0]:
+            A[i, j] += 1
+            A[j, i] += 1
+    return layout_arcs(csr_array(A), rank)
+
+
+def nearest_scaled(
+    indices: Array, distances: Array, own: Array, scales: Array, k: int, other: Array | None = None
+) -> Array:
+    rows = []
+    for i, (ids, lengths) in enumerate(zip(indices, distances, strict=True)):
+        keys = [(d / own[i]) * (d / scales[j]) for j, d in zip(ids, lengths, strict=True)]
+        if other is not None:
+            keys = np.where(other[i], np.inf, keys)
+        rows.append([ids[place] for place in np.argsort(keys, kind="stable")[:k]])
+    return np.array(rows, dtype=indices.dtype)

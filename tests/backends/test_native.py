@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from helpers import with_threads
-from lowdim.backends import native
+from lowdim.backends.native import BACKEND as native
 from lowdim.backends.native import _native, algebra
 from lowdim.backends.native.heaps import Heaps, rerank
 from lowdim.backends.native.scans import copy_rows

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -15,10 +18,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from helpers import with_threads
-from lowdim.backends import backend, native
+from lowdim.backends import backend
+from lowdim.backends.native import BACKEND as native
 from lowdim.backends.torch import arrays, engine, forces, graphs, resident, stages
 from lowdim.catalog import CATALOG
-from lowdim.estimator import input_device
+from lowdim.estimator import inputs
 from lowdim.runtime import context
 
 torch = pytest.importorskip("torch")
@@ -95,9 +99,9 @@ def test_repulsion_on_a_grid_is_that_of_all_pairs(device, dim):
     mass = random.uniform(0.5, 2, 3000).astype(np.float32)
     for similarity in (forces.Similarity(), forces.Similarity("student", 0.5)):
         for weights in (None, mass):
-            exact = native.repulsion("exact", similarity, 3000, dim, 0.5)(Y, weights)
+            exact = native.build_repulsion("exact", similarity, 3000, dim, 0.5)(Y, weights)
             with lowdim.compute(device=device):
-                found = backend().repulsion("fft", similarity, 3000, dim, 0.5)(Y, weights)
+                found = backend().build_repulsion("fft", similarity, 3000, dim, 0.5)(Y, weights)
             for a, b in zip(found, exact, strict=True):
                 assert np.linalg.norm(a - b) < 2e-3 * np.linalg.norm(b)
 
@@ -105,11 +109,11 @@ def test_repulsion_on_a_grid_is_that_of_all_pairs(device, dim):
 def test_a_small_embedding_on_a_grid_keeps_its_forces(device):
     """Similarities are nearly equal there, and their differences must not be lost to rounding."""
     Y = (1e-4 * np.random.default_rng(0).normal(size=(3000, 2))).astype(np.float32)
-    exact, _ = native.repulsion("exact", forces.Similarity(), 3000, 2, 0.5)(
+    exact, _ = native.build_repulsion("exact", forces.Similarity(), 3000, 2, 0.5)(
         Y.astype(np.float64), None
     )
     with lowdim.compute(device=device):
-        found, z = backend().repulsion("fft", forces.Similarity(), 3000, 2, 0.5)(Y, None)
+        found, z = backend().build_repulsion("fft", forces.Similarity(), 3000, 2, 0.5)(Y, None)
     assert np.linalg.norm(found - exact) < 1e-2 * np.linalg.norm(exact)
     np.testing.assert_allclose(z, 2999, rtol=1e-5)
 
@@ -257,7 +261,7 @@ def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypat
 
 def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
     if device == "torch:cpu":  # stands for a device that NumPy cannot read
-        monkeypatch.setattr(input_device, "on_gpu", lambda X: isinstance(X, torch.Tensor))
+        monkeypatch.setattr(inputs, "on_gpu", lambda X: isinstance(X, torch.Tensor))
     X = np.tile(roll(300)[0], (1, 100))
     assert X.nbytes > resident.RESIDENT_FROM
     given = torch.from_numpy(X).to(device.removeprefix("torch:"))
@@ -278,9 +282,7 @@ def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
 
 def note_places(monkeypatch, tensor, name, seen):
     """Note where on the device the first argument of an operation lies."""
-    from lowdim.backends.torch import inputs
-
-    found = engine.backend_of(inputs.name_of(tensor))
+    found = engine.backend_of(resident.name_of(tensor))
     operation = getattr(found, name)
 
     def call(X, *args):
@@ -299,9 +301,9 @@ def test_tensors_on_the_host_that_numpy_does_not_take(change):
 
 def test_arrays_on_the_host_are_not_taken_for_tensors():
     X = np.ones((2, 2))
-    assert not input_device.on_gpu(X)
-    assert not input_device.on_gpu([[1.0]])
-    assert not input_device.on_gpu(torch.ones(2, 2))
+    assert not inputs.on_gpu(X)
+    assert not inputs.on_gpu([[1.0]])
+    assert not inputs.on_gpu(torch.ones(2, 2))
 
 
 @pytest.mark.gpu
@@ -438,3 +440,43 @@ def test_no_method_changes_a_few_entries_of_an_array_on_the_device(method, copie
         if method.name != "SpectralClustering":
             model.transform(X[250:])
         lowdim.quality.assess(X[:250], model)
+
+
+@pytest.mark.gpu
+def test_quasi_newton_direction_on_a_gpu():
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    random = np.random.default_rng(0)
+    steps = [random.normal(size=150_000) for _ in range(4)]
+    changes = [step * random.uniform(0.5, 2, size=150_000) for step in steps]
+    gradient = random.normal(size=150_000)
+    expected = backend().quasi_newton_direction(gradient, steps, changes)
+    with lowdim.compute(device="cuda"):
+        found = backend().quasi_newton_direction(gradient, steps, changes)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+FORK = """
+import os, signal
+import numpy as np
+import lowdim
+
+def fit():
+    with lowdim.compute(device="torch:cpu", n_jobs=2):
+        X = np.random.RandomState(0).standard_normal((400, 12))
+        lowdim.TSNE(perplexity=10, max_iter=30, random_state=0).fit(X)
+
+fit()
+child = os.fork()
+if child == 0:
+    signal.alarm(100)  # ends the child if it hangs
+    fit()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent():
+    result = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from importlib import import_module
@@ -41,3 +42,11 @@ def test_steps_are_counted_without_the_steps_inside_them(monkeypatch):
     columns = {1: {**clock.seconds, "total": 5.0}, 2: {"inner": 1.0, "outer": 1.0, "total": 2.0}}
     monkeypatch.setattr(scaling, "STEPS", {"inner": [], "outer": []})
     assert "| inner | 4.000 | 1.000 | 4.0 |" in scaling.table("job", 10, columns)
+
+
+def test_steps_of_a_fit_are_found_wherever_it_calls_them():
+    command = [sys.executable, "-m", "benchmarks", "scaling", "umap-500", "--threads", "1"]
+    done = subprocess.run([*command, "--cpu"], cwd=scaling.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for step in ("exact search", "memberships", "epochs"):
+        assert f"| {step} |" in done.stdout

@@ -107,7 +107,7 @@ BROKEN = [
     Broken("binary.csv", raw(bytes(range(256)) * 4), "not plain text"),
     Broken("twins.csv", text("id,a\nx,1\ny,2\nx,3\n"), "'x' occurs in", ("--id", "id")),
     Broken("no-such.csv", text(grid()), "no column 'speces'", ("--label", "speces")),
-    Broken("wide.csv", wide, "line 4 has 9999 fields"),
+    Broken("wide.csv", wide, "line 4 has 9,999 fields"),
     Broken("not-square.csv", text(grid(5, 3)), "must be square", ("--as", "distances")),
     Broken(
         "one-way.csv",
@@ -128,7 +128,7 @@ BROKEN = [
     Broken("other.h5ad", cut("other.h5"), "cut short"),
     Broken("csv.parquet", text(grid()), "cannot be read as Parquet"),
     Broken("pickle.npy", pickled, "pickled"),
-    Broken("lying.npz", lying, "declares"),
+    Broken("lying.npz", lying, "cannot be read as NumPy"),
     Broken("data.xlsx", raw(b"PK"), "cannot be read as Excel"),
     Broken("data.zip", raw(b"PK"), "unpack it first"),
     Broken("no-ending", text(grid()), "no ending"),

@@ -75,3 +75,31 @@ def test_wrong_requests_are_refused(groups, tmp_path):
     result = run("explain", tmp_path / "gaps.csv", "-m", "isomap")
     assert result.exit_code == 3
     assert "no columns of numbers" in result.stderr
+
+
+def test_words_of_a_text_name_regions_and_values_on_a_scale_do_not(tmp_path):
+    words = {"knee": ["pain", "knee", "running"], "eye": ["eye", "red", "tears"]}
+    lines = ["id,weight,note"]
+    random = np.random.default_rng(0)
+    for i in range(80):
+        chosen = random.permutation(words[["knee", "eye"][i % 2]])
+        lines.append(f"v{i},{random.normal():.3f},{' '.join(chosen[:2])} came {i}")
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(lines) + "\n")
+    result = run("regions", path, "-m", "tsne", "--text", "note", "--id", "id", "--json")
+    assert result.exit_code == 0, result.output
+    names = [one["name"] for one in json.loads(result.stdout)["regions"]]
+    said = {word for name in names for word in name.split(", ")}
+    assert said <= {*words["knee"], *words["eye"]}
+    assert len(names) >= 2
+
+
+def test_compare_says_what_maps_have_in_common(groups, tmp_path):
+    page = tmp_path / "report.html"
+    result = run("compare", groups, "-m", "pca,isomap", "--n-neighbors", 40, "--report", page)
+    assert result.exit_code == 0, result.output
+    X = tables.read(groups).X
+    maps = [lowdim.PCA(2).fit_transform(X), lowdim.Isomap(n_neighbors=40).fit_transform(X)]
+    share = f"{lowdim.compare_maps(*maps).score:.0%}"
+    assert f"PCA and Isomap share {share} of 15 nearest neighbors" in result.stdout
+    assert "What differs between the maps?" in page.read_text()

@@ -86,7 +86,7 @@ def test_short_names_are_all_different():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(click.BadParameter, match="choose one of"):
+    with pytest.raises(click.BadParameter, match="Choose one of"):
         find("zzzz")
 
 

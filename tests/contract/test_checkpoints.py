@@ -21,7 +21,7 @@ from lowdim.catalog import CATALOG
 from lowdim.neighbor_embedding import descent as descend
 from lowdim.neighbor_embedding.umap import layout
 from lowdim.runtime import checkpoint as checkpoints
-from lowdim.runtime.checkpoint import Checkpoint
+from lowdim.runtime.checkpoint import States
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
 GRAPH = {"n_neighbors": 8}
@@ -54,6 +54,7 @@ OPTIONS = {  # parameters that suit small data and lead to each of the solvers
     "PaCMAP": [{"max_iter": 60}, {"max_iter": 230, "local_distance": 10.0}],
     "TriMap": [{"max_iter": 60}],
     "LargeVis": [{"perplexity": 5, "max_iter": 30}],
+    "NegativeSamplingTSNE": [{"perplexity": 5, "max_iter": 30}],
     "SelfOrganizingMap": [
         {},
         {"training": "online", "max_iter": 5},
@@ -84,7 +85,7 @@ def killing(monkeypatch):
     It returns a list with the number of states that were offered since.
     """
     moment, count, lock = [-1], [0], threading.Lock()
-    keep = Checkpoint.keep
+    keep = States.keep
 
     def counted(self, slot, make, *, final=False):
         with lock:
@@ -97,8 +98,8 @@ def killing(monkeypatch):
     def due(self, *, states=True):
         return 0 < moment[0] <= count[0]  # another thread may have counted on
 
-    monkeypatch.setattr(Checkpoint, "keep", counted)
-    monkeypatch.setattr(Checkpoint, "_due", due)
+    monkeypatch.setattr(States, "keep", counted)
+    monkeypatch.setattr(States, "_due", due)
 
     def at(iteration):
         moment[0], count[0] = iteration, 0
@@ -207,7 +208,7 @@ def test_random_state_none_goes_on_with_the_same_numbers(X, tmp_path, killing):
             lowdim.TSNE(**params, checkpoint=file).fit(X)
     killing(-1)
     found = lowdim.TSNE(**params, checkpoint=file).fit(X)
-    seed = Checkpoint(file, dict(_key(file))).seed
+    seed = States(dict(_key(file)), str(file)).seed
     alone = lowdim.TSNE(**params, random_state=seed).fit(X)
     np.testing.assert_array_equal(found.embedding_, alone.embedding_)
 
@@ -370,9 +371,9 @@ def test_no_change_of_a_file_is_taken_for_a_state(estimator, X, tmp_path, every_
 def test_a_state_of_another_shape_is_refused(X, tmp_path, every_time, monkeypatch):
     file = tmp_path / "run.lowdim"
     lowdim.Sammon(method="majorize", max_iter=5, checkpoint=file).fit(X)
-    state = Checkpoint.state
+    state = States.state
     monkeypatch.setattr(
-        Checkpoint, "state", lambda self, slot: {**state(self, slot), "Z": np.zeros((3, 2))}
+        States, "state", lambda self, slot: {**state(self, slot), "Z": np.zeros((3, 2))}
     )
     with pytest.raises(ValueError, match="its Z has another shape or type"):
         lowdim.Sammon(method="majorize", max_iter=5, checkpoint=file).fit(X)
@@ -408,7 +409,7 @@ def test_the_neighbour_graph_is_computed_once(X, tmp_path, every_time, monkeypat
     def never(*arguments, **options):
         raise AssertionError("the graph was searched again")
 
-    monkeypatch.setattr("lowdim.objects.objects.neighbor_graph", never)
+    monkeypatch.setattr("lowdim.objects.objects.search_all", never)
     again = lowdim.UMAP(n_epochs=20, checkpoint=file).fit(X)
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
     with pytest.raises(ValueError, match=r"min_dist was 0\.1, is 0\.5"):

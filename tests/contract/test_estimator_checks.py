@@ -7,24 +7,34 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lowdim.catalog import CATALOG
 
-# Parameters without which a method asks for more objects than the checks give it.
-DESCENTS = ("LargeVis", "SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
+# Parameters without which a method asks for more objects than the checks give it, and few
+# iterations: no check looks at how good a map is.
+PAIRS = ("LargeVis", "NegativeSamplingTSNE", "SNE", "SymmetricSNE", "TSNE", "WeightedTSNE", "NeRV")
 SMALL = {"layers": (8,), "max_iter": 3}  # a network that is trained quickly
 FEW = {
-    **{name: {"perplexity": 2} for name in DESCENTS},
+    **{name: {"perplexity": 2, "max_iter": 30} for name in PAIRS},
+    "MultiscaleSNE": {"max_iter": 10},
+    "PaCMAP": {"max_iter": 60},
+    "TriMap": {"max_iter": 60},
+    "UMAP": {"n_epochs": 30},
     "Autoencoder": SMALL,
     "ParametricTSNE": {**SMALL, "perplexity": 2, "init": "random"},
     "ParametricUMAP": {**SMALL, "init": "random"},
 }
 
-# Where a method means something else on purpose.
+# Where a method means something else on purpose by weights of 0 and of several copies.
+COPIES = {
+    "WeightedTSNE": "a weight is the importance of one point of the map, not a number of copies",
+    "PCA": "the default number of components is the smaller of n_samples and n_features",
+    "TSNE": "an object without weight has no place; copies have places of their own",
+    "UMAP": "an object without weight has no place; copies are neighbours of each other",
+    "PaCMAP": "an object without weight has no place; copies are neighbours of each other",
+    "SelfOrganizingMap": "the size of the grid and the start are those of the rows",
+    "MDS": "an object without weight has no place; copies are iterated in another order",
+}
 EXPECTED = {
-    "WeightedTSNE": {
-        f"check_sample_weight_equivalence_on_{kind}_data": (
-            "a weight is the importance of one point of the map, not a number of copies of it"
-        )
-        for kind in ("dense", "sparse")
-    }
+    name: {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
+    for name, why in COPIES.items()
 }
 
 

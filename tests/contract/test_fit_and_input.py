@@ -35,6 +35,7 @@ def test_init_only_stores_its_arguments(case):
     assert inspect.Parameter.VAR_KEYWORD not in kinds
     assert inspect.Parameter.VAR_POSITIONAL not in kinds
     marks = {name: object() for name in signature.parameters if name != "self"}
+    assert list(case.cls.__signature__.parameters) == list(marks)  # what `help` shows
     for name, mark in case.cls(**marks).get_params(deep=False).items():
         assert mark is marks[name]
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 ERRORS = (TypeError, ValueError)
 
-many = settings(
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[
-        HealthCheck.function_scoped_fixture,
-        HealthCheck.differing_executors,
-        HealthCheck.too_slow,
-    ],
-)
+many = settings(max_examples=25)
 
 dtypes = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex128])
 shapes = st.one_of(
@@ -98,7 +89,8 @@ def test_fit(case, rows):
         placed = estimator.transform(rows)
         assert placed.shape == estimator.embedding_.shape
         assert np.isfinite(placed).all()
-        assert np.isfinite(estimator.inverse_transform(placed)).all()
+        vectors = estimator.inverse_transform(placed)
+        assert vectors.dtype == object or np.isfinite(vectors).all()  # objects: categories
 
 
 @many

@@ -283,6 +283,7 @@ def test_components_too_small_to_embed(graph_case, X):
             estimator.fit(pairs)
 
 
+@pytest.mark.filterwarnings("ignore:Axes .* of the map are exchangeable")  # far islands
 def test_many_components_are_joined(graph_case):
     random = np.random.RandomState(0)
     islands = np.repeat(random.uniform(0, 1000, (7, 3)), 12, axis=0)

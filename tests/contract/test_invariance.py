@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import aligned, axis_signs
@@ -12,16 +12,7 @@ from helpers import aligned, axis_signs
 # How the map scales when the data does: with it, or not at all.
 SCALES_WITH_DATA = ("PCA", "ClassicalMDS", "Isomap", "MaximumVarianceUnfolding", "NeRV")
 
-few = settings(
-    max_examples=5,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[
-        HealthCheck.function_scoped_fixture,
-        HealthCheck.differing_executors,
-        HealthCheck.too_slow,
-    ],
-)
+few = settings(max_examples=5)
 
 
 def close(Y, reference, atol=1e-6):

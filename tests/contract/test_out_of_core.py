@@ -171,8 +171,9 @@ def test_methods_that_need_all_rows_refuse_and_say_what_to_do(tmp_path, limit):
         lowdim.LocallyLinearEmbedding().fit(tmp_path / "rows.npy")
     with pytest.raises(ValueError, match="svd_solver='full' needs all rows"):
         lowdim.PCA(2, svd_solver="full").fit(tmp_path / "rows.npy")
-    with pytest.raises(ValueError, match="'parallel' permutes columns"):
-        lowdim.PCA("parallel").fit(tmp_path / "rows.npy")
+    for asked in ("parallel", "mle"):
+        with pytest.raises(ValueError, match=f"'{asked}' needs all rows"):
+            lowdim.PCA(asked).fit(tmp_path / "rows.npy")
 
 
 @pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean", "gower", "geodesic"])

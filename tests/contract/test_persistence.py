@@ -400,6 +400,20 @@ def test_arrays_are_checked(value, message, X, tmp_path):
         lowdim.load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("exponent", [10**30, 1.5, True])
+def test_the_unit_of_extreme_data_is_checked(exponent, X, tmp_path):
+    lowdim.PCA().fit(X * 1e200).save(tmp_path / "model")
+
+    def change(contents):
+        model = json.loads(contents["model.json"])
+        model["model"]["state"]["_fitted_exponent"] = exponent
+        return {**contents, "model.json": json.dumps(model).encode()}
+
+    rewritten(tmp_path / "model", change)
+    with pytest.raises(ValueError, match="_fitted_exponent is"):
+        lowdim.load(tmp_path / "model")
+
+
 def test_an_array_that_is_used_twice_is_refused(X, tmp_path):
     """Otherwise a small file could hold any number of large arrays."""
     lowdim.PCA(2).fit(X).save(tmp_path / "model")

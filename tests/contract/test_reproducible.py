@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+# Whose iterations are slow, and all alike.
+FEW_ITERATIONS = {"MaximumVarianceUnfolding": {"max_iter": 10}}
+few_iterations = pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
+
 
 def results(case, rows, new, n_jobs):
-    estimator = case.make(n_jobs=n_jobs).fit(rows)
+    estimator = case.steady(n_jobs=n_jobs, **FEW_ITERATIONS.get(case.name, {})).fit(rows)
     placed = estimator.transform(new)
     return estimator.embedding_, placed, estimator.inverse_transform(placed)
 
 
 # Enough rows for several chunks: three features (a tree of neighbours) or twelve (tiles).
-# Noise does not unfold.
-@pytest.mark.filterwarnings("ignore:MaximumVarianceUnfolding stopped after max_iter")
+@few_iterations
 @pytest.mark.parametrize("n_features", [3, 12])
 def test_the_number_of_threads_does_not_matter(case, wide, n_features):
     """Neither ours nor those that BLAS has outside of our calls."""
@@ -28,6 +31,7 @@ def test_the_number_of_threads_does_not_matter(case, wide, n_features):
             np.testing.assert_array_equal(one, other)
 
 
+@few_iterations
 def test_single_precision_too(case, wide):
     rows = wide.astype(np.float32)
     reference = results(case, rows, rows[:50], 1)

@@ -25,6 +25,8 @@ EXAMPLES = {
     "LaplacianEigenmaps": {"n_neighbors": 8},
     "UMAP": {"n_neighbors": 8, "n_epochs": 60},
     "MultiscaleSNE": {},
+    "LargeVis": {"perplexity": 8, "max_iter": 60},
+    "NegativeSamplingTSNE": {"perplexity": 8, "max_iter": 60},
     "NeRV": {"perplexity": 8},
     **{
         name: {"perplexity": 8, "max_iter": 300, "random_state": 0}

@@ -40,6 +40,7 @@ LONGER = {
 SCHEDULED = {
     "UMAP": ({"n_neighbors": 8}, 10, 15),
     "LargeVis": ({"perplexity": 5}, 10, 15),
+    "NegativeSamplingTSNE": ({"perplexity": 5}, 10, 15),
     "CurvilinearComponentAnalysis": ({}, 10, 15),
     "CurvilinearDistanceAnalysis": ({"n_neighbors": 8}, 10, 15),
     "SelfOrganizingMap": ({}, 5, 8),

@@ -165,3 +165,17 @@ def test_city_distances_are_a_metric_on_the_globe():
     np.testing.assert_array_equal(np.diag(D), 0)
     assert D.max() <= np.pi * 6371.01
     assert np.all(D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-6)
+
+
+def test_kinship_terms_are_those_of_the_table():
+    D, names, scales = data.kinship()
+    assert D.shape == (15, 15)
+    assert len(names) == 15
+    np.testing.assert_array_equal(D, D.T)
+    assert (D > 0).sum() == 210
+    nearest = {names[i]: names[j] for i, j in enumerate(np.where(D > 0, D, 100).argmin(axis=1))}
+    assert nearest["aunt"] == "uncle"
+    assert nearest["brother"] == "sister"
+    assert nearest["cousin"] in ("uncle", "nephew", "aunt")
+    assert all(len(scale) == 15 for scale in scales.values())
+    assert np.isnan(scales["male"][names.index("cousin")])

@@ -9,9 +9,9 @@ from scipy.spatial import distance
 from scipy.stats import entropy, rankdata, spearmanr, wasserstein_distance
 
 import lowdim
-from lowdim.distances.matrices import distance_matrix
 from lowdim.distances.metrics import metric_names, resolve_metric
 from lowdim.distances.sparse_formulas import SPARSE_FORMULAS
+from lowdim.objects.objects import measured_objects
 
 COUNTS = np.random.default_rng(0).poisson(0.7, size=(25, 12)).astype(float)
 COUNTS[3] = COUNTS[7] = 0  # two zero rows
@@ -222,7 +222,7 @@ def test_every_name_has_a_formula():
     X /= np.linalg.norm(X, axis=1, keepdims=True) * 1.0000001
     for name in metric_names():
         rows = np.packbits(REALS > 0, axis=1) if name.startswith("bit_") else X
-        D = distance_matrix(*resolve_metric(name, None, rows)[::-1])
+        D = measured_objects(rows, name).all_pairs()
         assert D.shape == (20, 20)
 
 

@@ -31,7 +31,7 @@ def test_an_affine_map_is_continued_exactly(dtype, sparse):
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), shift=st.floats(-100, 100))
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(max_examples=25)
 def test_weights_sum_to_one(seed, k, shift):
     random = np.random.default_rng(seed)
     known, new = random.normal(size=(10, 3)), random.normal(size=(4, 3))

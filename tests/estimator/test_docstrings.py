@@ -1,7 +1,5 @@
 """Numpydoc sections are read as numpydoc reads them."""
 
-import pytest
-
 from lowdim.estimator.docstrings import Entry, entries, parameters, sections
 
 TEXT = """Place objects.
@@ -34,35 +32,13 @@ def test_sections_by_title():
 
 
 def test_entries_of_numpydoc():
-    assert entries(sections(TEXT)["Parameters"]) == [
-        Entry(("n_neighbors",), "int, default=5", "Number of neighbours. A second paragraph."),
-        Entry(
-            ("metric", "metric_params"),
-            "str or callable; dict",
-            'How distances are measured: "euclidean" : the usual.',
-        ),
-        Entry(("**options",), "", "Passed on."),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (
-            ["k : number of neighbours,", "    the nearest ones."],
-            {"k": "number of neighbours, the nearest ones."},
-        ),
-        (
-            ["a, b : ends of it. c : the middle", "    of it."],
-            {"a": "ends of it.", "b": "ends of it.", "c": "the middle of it."},
-        ),
-        (["a, b,", "c :", "    ignored."], {"a": "ignored.", "b": "ignored.", "c": "ignored."}),
-        (["k : int", "", "Some prose, and `more` of it.", "    An example."], {"k": "int"}),
-    ],
-)
-def test_descriptions_beside_the_name(lines, expected):
-    found = {name: entry.text for entry in entries(lines) for name in entry.names}
-    assert found == expected
+    shared = Entry("str or callable; dict", 'How distances are measured: "euclidean" : the usual.')
+    assert entries(sections(TEXT)["Parameters"]) == {
+        "n_neighbors": Entry("int, default=5", "Number of neighbours. A second paragraph."),
+        "metric": shared,
+        "metric_params": shared,
+        "**options": Entry("", "Passed on."),
+    }
 
 
 def test_descriptions_are_inherited():
@@ -82,7 +58,8 @@ def test_descriptions_are_inherited():
 
         Parameters
         ----------
-        k : see Base.
+        k : int
+            See Base.
         tol : float
             When to stop.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -54,6 +55,13 @@ def test_what_the_advice_names_is_granted(cheap, dear):
         cheap.set_params(**({"max_iter": 10} if hasattr(cheap, "max_iter") else {})).fit(X)
 
 
+def test_many_components_count():
+    X = np.random.RandomState(0).standard_normal((2000, 50))
+    for cls, size in ((lowdim.PCA, X.size), (lowdim.KernelPCA, 4 * len(X) ** 2)):
+        few, all_of_them = (footprint(cls(n), objects_of(X)) for n in (2, None))
+        assert all_of_them - few >= 8 * 0.9 * size
+
+
 def test_weights_that_are_given_to_fit_count():
     X = np.random.RandomState(0).standard_normal((500, 3))
     weights = np.random.RandomState(1).uniform(1, 2, (500, 500))
@@ -72,8 +80,8 @@ def test_a_sparse_set_of_pairs_claims_no_square():
 @pytest.mark.parametrize(
     ("estimator", "least"),
     [
-        (lowdim.NeighborhoodComponentsAnalysis(2), 3 * 8 * 3000**2),
-        (lowdim.NeighborhoodComponentsAnalysis(), 10 * 8 * 3000**2),
+        (lowdim.NeighborhoodComponentsAnalysis(2), 42 * 8 * 2 * 3000),
+        (lowdim.NeighborhoodComponentsAnalysis(), 42 * 8 * 3000**2),
         (lowdim.LargeMarginNearestNeighbor(), 10 * 8 * 3000**2),
         (lowdim.InformationTheoreticMetricLearning(), 6 * 8 * 3000**2),
         (lowdim.SelfOrganizingMap(), 8 * 2 * 40 * 3000),
@@ -90,6 +98,8 @@ def test_the_memory_of_wide_data_grows_with_the_features(estimator, least):
     [
         (lowdim.LocallyLinearEmbedding(), 2),
         (lowdim.LaplacianEigenmaps(), 2),
+        (lowdim.Isomap(), 2),
+        (lowdim.DiffusionMap(), 2),
         (lowdim.KernelPCA(2, kernel="linear"), 1),
         (lowdim.KernelPCA(2, kernel="cosine"), 3),
         (lowdim.KernelPCA(2, kernel="rbf"), 5),
@@ -102,9 +112,34 @@ def test_copies_of_wide_vectors_are_claimed(estimator, copies):
     assert extra == copies * 40 * (30000 - 3) * 8
 
 
+def test_the_bounds_of_itml_are_found_within_its_claim():
+    """The differences of 10,000 pairs were one array: 12 GB for 50,000 features."""
+    X = np.random.RandomState(0).standard_normal((100, 500))
+    model = lowdim.InformationTheoreticMetricLearning(max_iter=1)
+    claimed = footprint(model, model._objects(X))
+    model.fit(X, np.arange(100) % 2)
+    tracemalloc.start()
+    try:
+        model.fit(X, np.arange(100) % 2)
+        assert tracemalloc.get_traced_memory()[1] < claimed
+    finally:
+        tracemalloc.stop()
+
+
 def test_an_autoencoder_claims_its_weights():
     pytest.importorskip("torch")
     X = np.random.RandomState(0).standard_normal((40, 3000)).astype(np.float32)
     claimed = footprint(lowdim.Autoencoder(), objects_of(X))
     # weights of the first and the last layer, their slopes and two moments
     assert claimed > 4 * 4 * 2 * 512 * 3000
+
+
+@pytest.mark.parametrize("d", [5, 20])
+def test_an_exact_search_by_products_claims_a_tile_for_each_thread(d):
+    X = np.random.RandomState(0).standard_normal((30_000, d))
+    model = lowdim.LaplacianEigenmaps()
+    with lowdim.compute(n_jobs=2):
+        two = footprint(model, model._objects(X))
+    with lowdim.compute(n_jobs=4):
+        four = footprint(model, model._objects(X))
+    assert four - two == (2 * 1875**2 * 8 if d > 8 else 0)  # else by a k-d tree

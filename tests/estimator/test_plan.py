@@ -71,6 +71,27 @@ def test_no_time_is_given_if_no_probe_can_be_fitted(rows, monkeypatch):
     assert "no estimate of the time" in str(found)
 
 
+def test_methods_that_need_labels_are_estimated_with_them(rows, monkeypatch):
+    estimator, y = lowdim.NeighborhoodComponentsAnalysis(n_jobs=1), np.arange(800) % 3
+    assert lowdim.plan(estimator, rows).seconds is None
+    seen = []
+
+    def probe(estimator, objects, y):
+        at = [np.flatnonzero((rows == row).all(axis=1))[0] for row in objects.vectors("test")]
+        np.testing.assert_array_equal(y, np.array(at) % 3)
+        seen.append(objects.n)
+        return 1e-3 * objects.n
+
+    monkeypatch.setattr(planning, "_probe", probe)
+    assert lowdim.plan(estimator, rows, y).seconds is not None
+    assert seen == [100, 100, 200, 400]
+
+
+def test_objects_of_several_subjects_are_estimated(rows):
+    D = np.linalg.norm(rows[:400, None] - rows[:400], axis=2)
+    assert lowdim.plan(lowdim.INDSCAL(max_iter=2), [D, D]).seconds is not None
+
+
 def test_time_is_that_of_the_processor(rows, monkeypatch):
     """Waiting for other programs does not count: the clock of the processor is read alone."""
     clock = iter(range(1000))

@@ -63,6 +63,16 @@ def test_the_columns_that_drive_regions_are_found():
     assert {effect.feature for effect in contrast[:6]} == both
 
 
+@pytest.mark.parametrize("rows", [[-1], [0, 40], [], [0.5], [[1]], ["a"], [True, False]])
+def test_row_numbers_that_no_object_has(rows):
+    random = np.random.default_rng(2)
+    found = lowdim.explain(random.normal(size=(40, 2)), random.normal(size=(40, 3)))
+    with pytest.raises(ValueError, match="members must be row numbers"):
+        found.region(rows)
+    with pytest.raises(ValueError, match="second must be row numbers"):
+        found.contrast([1], rows)
+
+
 def test_an_object_and_its_neighbours():
     random = np.random.default_rng(2)
     Y, X = random.normal(size=(200, 2)), random.normal(size=(200, 4))
@@ -109,3 +119,19 @@ def test_the_region_that_moved_is_named():
     assert len(found.to_frame()) == 240
     with pytest.raises(ValueError, match="row i of both"):
         lowdim.compare_maps(a, b[:-1])
+
+
+def test_what_changes_most_is_the_planted_feature_on_each_side():
+    rng = np.random.default_rng(0)
+    Y = rng.uniform(-1, 1, size=(600, 2))
+    left, right = np.minimum(Y[:, 0], 0), np.maximum(Y[:, 0], 0)
+    table = np.column_stack([left, right, rng.normal(size=600)])
+    found = lowdim.explain(Y, table, feature_names=["left", "right", "noise"])
+    inner = np.abs(Y[:, 0]) > 0.2
+    expected = np.where(Y[:, 0] < 0, "left", "right")
+    assert (found.changing() == expected)[inner].all()
+    names, counts = np.unique(found.changing(1).astype(str), return_counts=True)
+    assert set(names) == {max(("left", "right"), key=lambda n: (expected == n).sum()), "others"}
+    assert counts.min() > 200
+    Y[3] = np.nan
+    assert lowdim.explain(Y, table).changing()[3] is None

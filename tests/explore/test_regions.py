@@ -74,6 +74,24 @@ def test_names_by_labels_features_and_words(blobs):
     frame = found.to_frame()
     assert len(frame) == 9
     assert frame.loc[0, "size"] == len(y)
+    mixed = lowdim.regions(Y, labels=np.arange(len(y)) % 10)
+    assert mixed.tree[0].name == "0, 1 and 8 more"
+
+
+def test_regions_with_one_label_are_told_apart_by_a_feature(blobs):
+    Y, y = blobs
+    X = pd.DataFrame(np.random.default_rng(1).normal(size=(len(y), 4)), columns=list("abcd"))
+    X["c"] += 4 * (y == 2)
+    kinds = np.where(y < 3, "ant", "bee")
+    found = lowdim.regions(Y, X, kinds)
+    names = {kinds[y == k][0] + str(k): found.tree[found.membership[y == k][0]] for k in range(5)}
+    assert names["ant2"].name == "ant 100%, c high"
+    assert names["ant0"].name == names["ant1"].name == "ant 100%, c low"
+    assert names["bee3"].name == names["bee4"].name == "bee 100%"  # no feature differs
+    assert {one.name for one in lowdim.regions(Y, X.to_numpy(), kinds).leaves} == {
+        "ant 100%",
+        "bee 100%",
+    }
 
 
 def test_gaps_that_only_the_map_has_are_told_from_gaps_in_the_data():
@@ -90,6 +108,39 @@ def test_gaps_that_only_the_map_has_are_told_from_gaps_in_the_data():
     apart = lowdim.regions(Y, flat + 3 * side[:, None])
     assert [one.supported for one in apart.leaves] == [True, True]
     assert lowdim.regions(Y).leaves[0].supported is None
+
+
+def test_planted_groups_have_gaps_and_torn_shapes_have_none():
+    random = np.random.default_rng(7)
+    y = np.repeat(np.arange(5), [120, 60, 90, 100, 130])
+    centers = random.normal(size=(5, 20))
+    X = 6 * centers[y] / np.linalg.norm(centers, axis=1)[y, None] + random.normal(size=(500, 20))
+    planted = lowdim.regions(lowdim.TSNE(random_state=0).fit(X), X, y)
+    assert planted.n_leaves == 5
+    assert all(one.supported and one.border < 0.3 for one in planted.leaves)
+    assert planted.tree[0].supported is None
+    t = np.sort(random.uniform(size=900)) * 6
+    curve = np.stack([t * np.cos(2 * t), t * np.sin(2 * t), t], axis=1)
+    sheet = random.uniform(size=(900, 2)) * [9, 1]
+    cloud = random.normal(size=(900, 10))
+    for shape in (curve, sheet[np.argsort(sheet[:, 0])], cloud[np.argsort(cloud[:, 0])]):
+        side = np.repeat([0, 1, 2], 300)
+        torn = lowdim.regions(random.normal(size=(900, 2)) + 30 * side[:, None], shape)
+        assert torn.n_leaves == 3
+        assert not any(one.supported for one in torn.leaves)
+        ends = {one.continues_in for one in torn.leaves}
+        assert ends <= {one.id for one in torn.leaves}
+        assert len(ends) > 1
+
+
+def test_objects_that_the_map_puts_into_a_wrong_region_do_not_hide_a_gap():
+    random = np.random.default_rng(8)
+    side = np.repeat([0, 1], 300)
+    X = random.normal(size=(600, 8)) + 8 * side[:, None]
+    shown = side.copy()
+    shown[[5, 50, 150, 320, 400]] ^= 1
+    found = lowdim.regions(random.normal(size=(600, 2)) + 20 * shown[:, None], X)
+    assert [one.border for one in found.leaves] == [0, 0]
 
 
 def test_objects_without_coordinates_threads_and_errors(blobs):

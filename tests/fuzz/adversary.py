@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -51,6 +52,7 @@ def _work(tries: list[tuple[str, int]]) -> int:
     """The second process: one line before each try and one after it."""
     from attacks import Failure, attempt
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job in the background
     for attack, seed in tries:
         print(json.dumps(["begin"]), flush=True)
         try:

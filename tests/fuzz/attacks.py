@@ -22,12 +22,17 @@ import model_files
 import numpy as np
 import table_files
 from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse.csgraph import shortest_path
+from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_info
 
 import lowdim
 from lowdim import data, tables
 from lowdim.catalog import CATALOG
 from lowdim.checks import is_sparse
 from lowdim.learned.parametric import parametric
+from lowdim.runtime import checkpoint
+from lowdim.runtime.context import current
 
 # Kinds of errors that an input may be answered with; RuntimeError, as in scikit-learn, if a sparse
 # graph is not connected.
@@ -312,6 +317,167 @@ def attack_graph(random: Any) -> str:
     return "fine"
 
 
+# --- against brute force ----------------------------------------------------------------------
+
+METRICS = [
+    "euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "canberra", "braycurtis",
+    "cosine", "correlation", "hamming", "jensenshannon",
+]  # fmt: skip
+
+
+def attack_search(random: Any) -> str:
+    """Exact neighbours of rows with duplicates, ties and far groups are those of all pairs."""
+    metric, n = random.choice(METRICS), random.randint(5, 300)
+    X = random.uniform(size=(n, random.randint(2, 12))) + 1e-3
+    kind = random.randint(5)
+    if kind == 0:
+        X = X[random.randint(0, n, n)]  # with duplicates
+    elif kind == 1:
+        X = np.round(3 * X) + 1  # with ties
+        X = X[X.std(axis=1) > 0]  # correlation is not defined for the others
+    elif kind == 2:
+        X[n // 2 :] *= 1e3
+    elif kind == 3:
+        X = X.astype(np.float32)
+    n = len(X)
+    if n < 2:
+        return "refused"
+    k = random.randint(1, min(n - 1, 20) + 1)
+    graph = lowdim.neighbors(X, k, metric=metric, method="exact")
+    wanted = cdist(X.astype(float), X.astype(float), metric)
+    own = np.take_along_axis(wanted, graph.indices.reshape(n, k), axis=1)
+    np.fill_diagonal(wanted, np.inf)
+    nearest = np.sort(wanted, axis=1)[:, :k]
+    # Cosine and correlation are differences from 1; float32 rows have 24 bits.
+    rounding = 1e-6 * np.abs(X).max() if X.dtype == np.float32 else 1e-12 * np.abs(X).max()
+    if not np.allclose(own, nearest, rtol=1e-5 if kind == 3 else 1e-9, atol=rounding + 1e-12):
+        raise Failure("other neighbours", f"{metric} {X.shape} k={k} kind {kind}")
+    given = graph.distances.reshape(n, k)
+    if not np.allclose(given, own, rtol=1e-4 if kind == 3 else 1e-7, atol=max(rounding, 3e-8)):
+        raise Failure("other distances", f"{metric} {X.shape} k={k} kind {kind}")
+    return "fine"
+
+
+def attack_geodesics(random: Any) -> str:
+    """Shortest paths through random graphs, also of several components, are SciPy's."""
+    n = random.randint(2, 200)
+    weights = random.uniform(size=(n, n)) * 10.0 ** random.randint(-8, 8)
+    weights[random.uniform(size=(n, n)) > random.uniform(0.005, 0.2)] = 0
+    if random.randint(2):
+        weights = weights + weights.T
+    graph = csr_array(weights)
+    found = lowdim.geodesics(graph, path_method=random.choice(["auto", "D", "FW"]))
+    wanted = shortest_path(graph, directed=True)
+    if not np.allclose(found, wanted, rtol=1e-10, atol=0):
+        raise Failure("other paths", f"n={n}, {graph.nnz} edges")
+    return "fine"
+
+
+# --- kept states ------------------------------------------------------------------------------
+
+ITERATIVE = [
+    name
+    for name in METHODS
+    if {"checkpoint", "callback"} <= set(inspect.signature(getattr(lowdim, name)).parameters)
+    and "layers"
+    not in inspect.signature(getattr(lowdim, name)).parameters  # forked without PyTorch
+]
+TABLE = data.s_curve(90, random_state=0)[0]
+
+
+def killed(estimator: Any, iteration: int) -> None:
+    """Fit in a child process, which is killed at an iteration."""
+    child = os.fork()
+    if child == 0:
+        try:
+            estimator.set_params(callback=functools.partial(_kill_at, iteration))
+            fit(estimator, TABLE)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _kill_at(iteration: int, state: Any) -> bool:
+    if state.iteration >= iteration:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return False
+
+
+@functools.cache
+def whole_fit(name: str) -> Any:
+    return fit(make(name), TABLE).embedding_
+
+
+def attack_kill(random: Any) -> str:
+    """A fit that was killed goes on, from whatever it left, to the bits of one that was not."""
+    name = random.choice(ITERATIVE)
+    with tempfile.TemporaryDirectory() as folder, _every_state():
+        path = Path(folder) / "states"
+        for _ in range(random.randint(1, 3)):
+            killed(make(name, checkpoint=path), random.randint(1, 15))
+        if not np.array_equal(fit(make(name, checkpoint=path), TABLE).embedding_, whole_fit(name)):
+            raise Failure("other bits", f"{name} after it was killed")
+    return "fine"
+
+
+def attack_checkpoint(random: Any) -> str:
+    """A damaged state of a fit is refused, or makes no difference."""
+    name = random.choice(ITERATIVE)
+    with tempfile.TemporaryDirectory() as folder, _every_state():
+        path = Path(folder) / "states"
+        killed(make(name, checkpoint=path), random.randint(1, 12))
+        files = [file for file in Path(folder).rglob("*") if file.is_file() and file.stat().st_size]
+        if not files:
+            return "fine"
+        file = files[random.randint(len(files))]
+        content = bytearray(file.read_bytes())
+        if random.randint(2):
+            del content[random.randint(len(content)) :]
+        else:
+            for _ in range(random.randint(1, 4)):
+                content[random.randint(len(content))] = random.randint(256)
+        file.write_bytes(bytes(content))
+        fitted = answered(lambda: fit(make(name, checkpoint=path), TABLE), "checkpoint")
+    if fitted is None:
+        return "refused"
+    if not np.array_equal(fitted.embedding_, whole_fit(name)):
+        raise Failure("other bits", f"{name} from a damaged state")
+    return "fine"
+
+
+class _every_state:
+    """Keeps the state of every iteration, as a long fit would keep that of some."""
+
+    def __enter__(self) -> None:
+        self.before = checkpoint.SHARE
+        checkpoint.SHARE = np.inf
+
+    def __exit__(self, *error: object) -> None:
+        checkpoint.SHARE = self.before
+
+
+def attack_save(random: Any) -> str:
+    """A model that is saved comes back as it was; what cannot come back is not saved."""
+    name, X = random.choice(METHODS), rows(random)
+    kinds = [np.array(["a", "b"]), np.array([0.0, 1.0]), np.array([True, False]),
+             np.array(["x", 1], dtype=object), np.array(["2020", "2021"], "M8[Y]")]  # fmt: skip
+    labels = kinds[random.randint(len(kinds))][np.arange(np.size(X, 0) if np.ndim(X) else 1) % 2]
+    estimator = make(name)
+    arguments = (X, labels) if name in LABELLED else (X,)
+    if answered(lambda: estimator.fit(*arguments)) is None:
+        return "refused"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        try:
+            estimator.save(path)
+        except ValueError as error:
+            raise Failure("not saved", f"{name}: {error}") from error
+        again = lowdim.load(path)
+    if not np.array_equal(again.embedding_, estimator.embedding_, equal_nan=True):
+        raise Failure("other bits", f"{name} after load")
+    return "fine"
+
+
 # --- signals, threads, refits ------------------------------------------------------------------
 
 
@@ -324,6 +490,7 @@ def attack_signal(random: Any) -> str:
         estimator.set_params(max_iter=5 if hasattr(estimator, "layers") else 500)
     delay = float(random.uniform(0.0005, 0.15))
     timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
+    before = limits()
     try:  # the signal may also come before the fit, or after it while the timer is joined
         timer.start()
         try:
@@ -333,6 +500,9 @@ def attack_signal(random: Any) -> str:
             timer.join()
     except KeyboardInterrupt:
         pass
+    after = limits()
+    if (after[0], {key: after[1][key] for key in before[1]}) != before:  # a fit may load libraries
+        raise Failure("other limits", f"{name} after Ctrl-C: {before}, then {after}")
     if hasattr(estimator, "embedding_"):
         finite(estimator.embedding_, f"{name} after Ctrl-C")
         finite(estimator.transform(X[:3]), f"transform of {name} after Ctrl-C")
@@ -341,6 +511,11 @@ def attack_signal(random: Any) -> str:
     if left:
         raise Failure("mixed state", f"{name} after Ctrl-C: {left}")
     return "refused"
+
+
+def limits() -> tuple[Any, dict[str, int]]:
+    """The context of a computation, and the threads of BLAS by library."""
+    return current(), {part["filepath"]: part["num_threads"] for part in threadpool_info()}
 
 
 def attack_threads(random: Any) -> str:

@@ -31,6 +31,11 @@ ADVERSARY = Path(__file__).parent / "adversary.py"
         ("refit", 40),
         ("update", 40),
         ("table", 200),
+        ("search", 100),
+        ("geodesics", 50),
+        ("save", 40),
+        ("kill", 10),
+        ("checkpoint", 20),
     ],
 )
 def test_attacks(attack, tries):

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from lowdim.learned.networks.autoencoding import LARGEST_LOG, Penalties, Reconstruction
+from lowdim.learned.networks.autoencoding import LARGEST_LOG, Reconstruction
 from lowdim.learned.networks.weights import Rows
 
 
@@ -25,7 +25,7 @@ class Stub(torch.nn.Module):
 
 def test_variances_are_bounded_in_the_validation_as_in_the_training():
     rows = Rows(np.ones((6, 1), dtype=np.float32), np.zeros(1, dtype=np.float32), 1.0)
-    problem = Reconstruction(rows, np.arange(3), np.arange(3, 6), Penalties(variational=1.0), 0)
+    problem = Reconstruction(rows, np.arange(3), np.arange(3, 6), 0, variational=1.0)
     bounded = problem.validation(Stub(LARGEST_LOG))
     assert np.isfinite(bounded)
     assert problem.validation(Stub(200.0)) == bounded

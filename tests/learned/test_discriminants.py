@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from lowdim.learned.metric_learning.discriminants import discriminant_axes
+from lowdim.learned.metric_learning.metric_learning import discriminant_axes
 
 
 @pytest.mark.parametrize("load", [load_wine, load_digits])  # digits have constant columns

@@ -10,10 +10,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import lowdim
-from lowdim.learned.metric_learning import margins
-from lowdim.learned.metric_learning.large_margin import target_neighbors
-from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
-from lowdim.learned.metric_learning.margins import LargeMargin
+from lowdim.learned.metric_learning import large_margin
+from lowdim.learned.metric_learning.large_margin import LargeMargin, target_neighbors
+from lowdim.learned.metric_learning.neighborhood_components import StochasticNeighbors
 
 random = np.random.RandomState(0)
 X = random.normal(size=(150, 4)) * [3, 1, 1, 0.3]
@@ -67,7 +66,7 @@ def test_starts(init):
     assert found.loss_ < 0.45
     given = lowdim.NeighborhoodComponentsAnalysis(2, init=found.components_).fit(X, CODES)
     assert given.loss_ <= found.loss_ + 1e-12
-    with pytest.raises(ValueError, match=r"init must be .*\(2, 4\); got \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"init must be .*\(2, 4\), one row for .*; got \(3, 3\)"):
         lowdim.NeighborhoodComponentsAnalysis(2, init=np.eye(3)).fit(X, CODES)
 
 
@@ -113,12 +112,13 @@ def test_large_margin_value_and_gradient():
     A = random.normal(size=(4, 9))
     M = A @ A.T / 4
     task.search(M)
-    value, gradient = task(M)
+    distances = task.distances(M)
+    value, gradient = task.value(distances), task.gradient(distances)
     assert value == pytest.approx(full_loss(M, targets, 0.3))
     direction = random.normal(size=(4, 4))
     direction += direction.T
     h = 1e-6
-    up, down = (task(M + sign * h * direction)[0] for sign in (1, -1))
+    up, down = (task.value(task.distances(M + sign * h * direction)) for sign in (1, -1))
     assert (up - down) / (2 * h) == pytest.approx((gradient * direction).sum(), rel=1e-4)
 
 
@@ -129,19 +129,63 @@ def test_the_optimum_of_the_convex_problem():
     from lowdim.runtime.callbacks import Monitor
 
     task, targets = problem()
-    found = margins.minimize(task, np.eye(4), Monitor(2000), 1e-8)
-    assert full_loss(found.M, targets, 0.5) == pytest.approx(found.value, rel=1e-6)
-    assert np.linalg.eigvalsh(found.M).min() > -1e-10
+    best, value, _ = large_margin.minimize(task, np.eye(4), Monitor(2000), 1e-8)
+    assert full_loss(best, targets, 0.5) == pytest.approx(value, rel=1e-6)
+    assert np.linalg.eigvalsh(best).min() > -1e-10
 
     def by_factor(z):
         L = z.reshape(4, 4)
         fresh = LargeMargin(X, CODES, targets, 0.5)
         fresh.search(L.T @ L)
-        value, gradient = fresh(L.T @ L)
-        return value, (2 * L @ gradient).ravel()
+        distances = fresh.distances(L.T @ L)
+        return fresh.value(distances), (2 * L @ fresh.gradient(distances)).ravel()
 
     other = minimize(by_factor, np.eye(4).ravel(), jac=True, method="L-BFGS-B")
-    assert found.value < 1.01 * other.fun
+    assert value < 1.01 * other.fun
+
+
+@pytest.mark.parametrize("init", ["auto", "pca", "lda", "random", np.eye(2, 4)])
+def test_the_problem_of_large_margins_is_convex_so_all_starts_lead_to_its_optimum(init):
+    options = {"tol": 1e-7, "max_iter": 3000, "random_state": 3}
+    expected = lowdim.LargeMarginNearestNeighbor(2, **options).fit(X, CODES)
+    other = lowdim.LargeMarginNearestNeighbor(2, init=init, **options).fit(X, CODES)
+    assert other.history_[0] != expected.history_[0]
+    assert other.loss_ == pytest.approx(expected.loss_, rel=0.02)
+
+
+def test_a_random_start_depends_on_the_seed_alone():
+    options = {"init": "random", "max_iter": 3}
+    one, same, other = (
+        lowdim.LargeMarginNearestNeighbor(2, random_state=seed, **options).fit(X, CODES)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one.components_, same.components_)
+    assert one.history_[0] != other.history_[0]
+
+
+def test_regularization_is_the_name_of_push_in_metric_learn():
+    push = lowdim.LargeMarginNearestNeighbor(push=0.2).fit(X, CODES)
+    named = lowdim.LargeMarginNearestNeighbor(regularization=0.2).fit(X, CODES)
+    np.testing.assert_array_equal(push.components_, named.components_)
+    with pytest.raises(ValueError, match="regularization must lie in"):
+        lowdim.LargeMarginNearestNeighbor(regularization=2.0).fit(X, CODES)
+
+
+@pytest.mark.parametrize(
+    "method", [lowdim.NeighborhoodComponentsAnalysis, lowdim.LargeMarginNearestNeighbor]
+)
+def test_a_warm_start_with_other_data_begins_with_the_earlier_map(method):
+    model = method(2, warm_start=True, max_iter=4).fit(X, CODES)
+    first = model.components_.copy()
+    expected = method(2, init=first, max_iter=4).fit(X[::2], CODES[::2])
+    model.fit(X[::2], CODES[::2])
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    fresh = method(2, max_iter=4).fit(X[::2], CODES[::2])
+    assert (fresh.components_ != expected.components_).any()
+    with pytest.raises(ValueError, match=r"warm_start=True: the map of the earlier fit has shape"):
+        model.fit(X[:, :3], CODES)
+    with pytest.raises(TypeError, match="warm_start must be"):
+        method(2, warm_start=np.zeros(3)).fit(X, CODES)
 
 
 def test_large_margins_improve_neighbours():

@@ -14,8 +14,7 @@ import lowdim
 from lowdim.learned.networks import training
 from lowdim.learned.networks.weights import Rows
 from lowdim.learned.parametric import parametric
-from lowdim.learned.parametric.pairs import Pairs, fuzzy_cross_entropy, student_divergence
-from lowdim.learned.parametric.samples import Samples
+from lowdim.learned.parametric.pairs import Pairs, Samples, fuzzy_cross_entropy, student_divergence
 from lowdim.neighbor_embedding.descent import Descent
 from lowdim.neighbor_embedding.umap.layout import Layout
 from lowdim.runtime import callbacks

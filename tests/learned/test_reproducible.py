@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
+from lowdim.learned.networks.training import Reproducible, deterministic_convolutions
 from lowdim.learned.networks.weights import process_generators
 from lowdim.runtime.context import current, override
 
@@ -57,8 +57,12 @@ import lowdim
 torch.set_num_threads(2)
 torch.ones(10**6).exp().sum()  # starts a thread, which a child does not have
 X = np.random.RandomState(0).standard_normal((2000, 60)).astype(np.float32)
+small = {"layers": (8,), "max_iter": 1, "n_jobs": 2}
+lowdim.ParametricUMAP(**small).fit(X[:100])  # on threads of the parent
 child = os.fork()
 if child == 0:
+    lowdim.ParametricUMAP(**small).fit(X[:100])
+    lowdim.ParametricTSNE(**small, perplexity=5).fit(X[:100])
     model = lowdim.Autoencoder(max_iter=1).fit(X)
     os._exit(0 if np.isfinite(model.transform(X)).all() else 3)
 for _ in range(6000):

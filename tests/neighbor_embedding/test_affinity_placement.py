@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.backends.similarity import Similarity
-from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
+from lowdim.neighbor_embedding.stochastic_neighbors import place_by_affinity
 
 
 def share_outside(embedding, new):
@@ -37,7 +37,9 @@ def test_a_placed_object_is_where_the_gradient_vanishes(joint):
     fixed = random.standard_normal((40, 2))
     p = random.dirichlet(np.ones(40), size=3)
     nearest = np.tile(np.arange(40), (3, 1))
-    Y = place_by_affinity(p, nearest, fixed, Similarity("gaussian"), joint=joint, iterations=2000)
+    Y = place_by_affinity(
+        p, nearest, fixed, Similarity("gaussian"), joint_sum=joint, iterations=2000
+    )
     gaps = Y[:, None] - fixed
     w = np.exp(-(gaps**2).sum(axis=2))
     between = np.exp(-((fixed[:, None] - fixed) ** 2).sum(axis=2)) - np.eye(40)

@@ -6,16 +6,23 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 
 import lowdim
-from lowdim.neighbor_embedding.aligned import Series
+from lowdim.catalog import CATALOG
 
 STEP, SIZE = 60, 200
 SHARED = {i: i - STEP for i in range(STEP, SIZE)}
 METHODS = {
     "UMAP": {"n_neighbors": 10, "n_epochs": 100, "random_state": 0},
     "TSNE": {"perplexity": 10, "max_iter": 300, "random_state": 0},
+    "WeightedTSNE": {"perplexity": 10, "max_iter": 300, "random_state": 0},
+    "LargeVis": {"perplexity": 10, "max_iter": 100, "random_state": 0},
+    "NegativeSamplingTSNE": {"perplexity": 10, "max_iter": 100, "random_state": 0},
+    "PaCMAP": {"random_state": 0},
+    "TriMap": {"random_state": 0},
+    "MDS": {"random_state": 0},
 }
 
 
@@ -35,6 +42,10 @@ def gaps(maps):
 def kept(X, Y, k=10):
     pairs = zip(lowdim.neighbors(X, k).indices, lowdim.neighbors(Y, k).indices, strict=True)
     return np.mean([len(np.intersect1d(*pair)) / k for pair in pairs])
+
+
+def test_every_method_that_pins_is_aligned():
+    assert {method.name for method in CATALOG if method.pins} == METHODS.keys()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -66,16 +77,33 @@ def test_an_update_keeps_the_maps_before_it(slices):
     assert gaps(model.embeddings_)[1] < 0.1
 
 
-def test_rows_are_followed_through_several_slices():
-    series = Series([4, 3, 5], [{0: 2, 3: 0}, {2: 4, 1: 1}])
-    np.testing.assert_array_equal(series.rows_in(0, 2), [4, -1, -1, -1])
-    np.testing.assert_array_equal(series.rows_in(2, 0), [-1, -1, -1, -1, 0])
-    np.testing.assert_array_equal(series.rows_in(1, 0), [3, -1, 0])
-    maps = [np.arange(8.0).reshape(4, 2), np.zeros((3, 2)), np.full((5, 2), 10.0)]
-    places = series.places(1, maps, 1)
-    np.testing.assert_array_equal(places[2], (maps[0][0] + 10) / 2)
-    np.testing.assert_array_equal(places[0], maps[0][3])
-    assert np.isnan(Series([2, 2], [{}]).places(1, maps[:1], 1)).all()
+def test_objects_are_followed_through_several_slices():
+    """Each slice is pinned to the means of the maps of the others where its objects are too."""
+    seen = []
+
+    class Map(BaseEstimator):
+        init = None
+
+        def set_params(self, **params):
+            return self
+
+        def fit(self, X, y=None, *, pinned=None, pin_strength=1.0):
+            seen.append(pinned)
+            self.embedding_ = X
+            return self
+
+    X = [np.arange(8.0).reshape(4, 2), np.zeros((3, 2)), np.full((5, 2), 10.0)]
+    lowdim.fit_aligned(Map(), X, [{0: 2, 3: 0}, {2: 4, 1: 1}], window=1)
+    assert seen[0] is None
+    first, middle, last = seen[3:]
+    np.testing.assert_array_equal(middle[2], (X[0][0] + 10) / 2)
+    np.testing.assert_array_equal(middle[0], X[0][3])
+    np.testing.assert_array_equal(np.isnan(first[:, 0]), [False, True, True, False])
+    np.testing.assert_array_equal(np.isnan(last[:, 0]), [True, False, True, True, False])
+    seen.clear()
+    lowdim.fit_aligned(Map(), X, [{0: 2, 3: 0}, {2: 4, 1: 1}], window=2)
+    np.testing.assert_array_equal(seen[3][0], (0 + 10 / 2) / 1.5)
+    np.testing.assert_array_equal(seen[5][4], X[0][0] / 2 / 1.5)
 
 
 def test_slices_of_the_same_objects_need_no_relations(slices):

@@ -18,7 +18,7 @@ from lowdim.neighbor_embedding.divergence import (
     ListedDivergence,
     RowDivergence,
 )
-from lowdim.objects.samples import Lists
+from lowdim.neighbor_embedding.samples import Lists
 
 
 def naive(costs, precisions, trade_off, Y):

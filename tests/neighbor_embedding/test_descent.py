@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.neighbor_embedding.descent import Descent, Phase, descend, learning_rate
+from lowdim.neighbor_embedding.descent import Descent, Phase, run_phases, step_size
 from lowdim.runtime.callbacks import Monitor
 
 
@@ -93,7 +93,7 @@ def test_the_step_of_a_point_is_limited():
 
 def test_a_collapsed_map_is_restarted():
     descent = Descent(Bowl(), start())
-    descend(descent, [Phase(300, 0.05, 0.5), Phase(1, 1e-9, 0.5)], Monitor(301), start())
+    run_phases(descent, [Phase(300, 0.05, 0.5), Phase(1, 1e-9, 0.5)], Monitor(301), start())
     np.testing.assert_allclose(descent.Y, start(), atol=1e-6)
 
 
@@ -120,7 +120,7 @@ def test_the_callback_sees_every_iteration_and_stops_all_phases():
 
     descent = Descent(Bowl(), start())
     monitor = Monitor(100, callback=look)
-    descend(descent, [Phase(10, 0.05, 0.5, 3.0), Phase(90, 0.05, 0.8)], monitor, start())
+    run_phases(descent, [Phase(10, 0.05, 0.5, 3.0), Phase(90, 0.05, 0.8)], monitor, start())
     assert [number for number, _ in seen] == list(range(1, 13))
     assert np.isfinite([loss for _, loss in seen]).all()
 
@@ -131,10 +131,10 @@ def test_divergence_is_an_error():
         descent.run(Phase(1, 1.0, 0.5))
 
 
-def test_learning_rate():
-    assert learning_rate("auto", 4800, 12.0) == 100
-    assert learning_rate(7, 4800, 12.0) == 7
+def test_step_size():
+    assert step_size("auto", 4800, 12.0) == 100
+    assert step_size(7, 4800, 12.0) == 7
     with pytest.raises(ValueError, match="learning_rate must be one of 'auto'"):
-        learning_rate("fast", 100, 12.0)
+        step_size("fast", 100, 12.0)
     with pytest.raises(ValueError, match="learning_rate"):
-        learning_rate(-1.0, 100, 12.0)
+        step_size(-1.0, 100, 12.0)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp
 
 from lowdim.neighbor_embedding.affinities import log_conditional
-from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.neighbor_embedding.all_pairs_divergence import place_by_divergence
 
 
 @pytest.mark.parametrize("trade_off", [0.2, 1.0])

@@ -50,3 +50,53 @@ def test_less_repulsion_contracts_the_map_also_during_a_fit():
     strong, weak = width(), width(repulsion_strength=0.5)
     assert weak < 0.6 * strong
     assert weak < width(callback=callback) < strong
+
+
+def test_the_loss_of_negative_sampling_is_that_of_a_classifier():
+    """Of neighbours against random pairs, by the odds w / c that a pair are neighbours."""
+    losses, maps = [], []
+
+    def callback(state):
+        losses.append(state.loss)
+        maps.append(state.embedding)
+
+    model = lowdim.NegativeSamplingTSNE(
+        perplexity=10, max_iter=5, spectrum=0.5, negative_sample_rate=3, callback=callback
+    ).fit(DIGITS[:100])
+    P = 100 * 4 * model.affinities_.toarray()
+    Y = maps[2].astype(np.float64)
+    w = 1 / (1 + ((Y[:, None] - Y[None]) ** 2).sum(axis=2))
+    c = np.sqrt(3 * (1 / 1500 + 5 / 100))
+    h = w / (w + c)
+    # An object meets itself too. Each random pair repels both of its ends.
+    repulsion = -2 * 3 * (P.sum(axis=1)[:, None] / 100 * np.log(1 - h)).sum()
+    attraction = -(P * np.log(h * (1 + c))).sum()
+    assert losses[3] == pytest.approx(attraction + repulsion, rel=1e-3)
+
+
+def test_the_spectrum_leads_from_tsne_to_umap():
+    """By the sum of all similarities, which is small for t-SNE and large for UMAP."""
+
+    def similarity(method, **params):
+        Y = getattr(lowdim, method)(random_state=0, **params).fit_transform(DIGITS)
+        return np.mean(1 / (1 + ((Y[:, None] - Y[None]) ** 2).sum(axis=2)))
+
+    tsne, umap = similarity("TSNE"), similarity("UMAP")
+    ends = [similarity("NegativeSamplingTSNE", spectrum=s) for s in (0, 0.5, 1)]
+    assert 0.7 * tsne < ends[0] < 1.4 * tsne
+    assert ends[0] * 2 < ends[1] < ends[2] / 2
+    assert 0.7 * umap < ends[2] < 1.4 * umap
+
+
+@pytest.mark.parametrize("name", ["LargeVis", "PaCMAP", "TriMap"])
+def test_pinned_objects_stay_and_others_follow(name):
+    """Pins at the mirrored places of a free map: the others are mirrored too."""
+    free = getattr(lowdim, name)(random_state=0).fit(DIGITS[:300]).embedding_
+    wanted, pins = free[:, ::-1] + 7, np.full((300, 2), np.nan)
+    pins[:60] = wanted[:60]
+    held = getattr(lowdim, name)(random_state=0).fit(DIGITS[:300], pinned=pins).embedding_
+    np.testing.assert_allclose(held[:60], pins[:60], rtol=1e-5)
+    gap = np.linalg.norm(held[60:] - wanted[60:], axis=1).mean()
+    assert gap < 0.1 * np.linalg.norm(free[60:] - wanted[60:], axis=1).mean()
+    spring = getattr(lowdim, name)(random_state=0).fit(DIGITS[:300], pinned=pins, pin_strength=0.05)
+    assert 0 < np.abs(spring.embedding_[:60] - pins[:60]).max() < 0.2 * np.ptp(wanted)

@@ -213,3 +213,33 @@ def test_the_curve(spread, min_dist):
 
 def test_the_curve_of_the_defaults():
     np.testing.assert_allclose(fit_curve(1.0, 0.1), (1.5769, 0.8951), atol=1e-4)
+
+
+def test_masses_count_as_repeated_vertices(graph):
+    """From a start in which copies coincide, each moves in the direction of its copies."""
+    n = 60
+    masses = np.random.default_rng(0).integers(1, 6, n).astype(float)
+    part = graph[:n, :n].tocsr()
+    Y, copies = start(n, 2), np.repeat(np.arange(n), masses.astype(int))
+    steps = []
+    for W, at, m in ((part, Y, masses), (part[copies][:, copies].tocsr(), Y[copies], None)):
+        layout = Layout(W, at, curve=CURVE, n_epochs=10, masses=m)
+        layout.run(1)
+        steps.append(layout.embedding - at)
+    few, many = steps[0][copies], steps[1]  # whose lengths depend on the total weight of a vertex
+    few, many = (step / np.linalg.norm(step, axis=1, keepdims=True) for step in (few, many))
+    np.testing.assert_allclose(few, many, atol=1e-6)
+    plain = Layout(part, Y, curve=CURVE, n_epochs=10)
+    plain.run(1)
+    assert np.abs(steps[0] - (plain.embedding - Y)).max() > 0.1
+
+
+@pytest.mark.parametrize("vertices", ["graph", "large"])
+def test_equal_masses_change_nothing(vertices, request):
+    W = request.getfixturevalue(vertices)
+    maps = []
+    for masses in (None, np.full(W.shape[0], 7.0)):
+        layout = Layout(W, start(W.shape[0], 2), curve=CURVE, n_epochs=10, masses=masses)
+        layout.run(5)
+        maps.append(layout.embedding)
+    np.testing.assert_allclose(maps[0], maps[1], atol=1e-9)

@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from lowdim.neighbor_embedding.pacmap import pairs
-from lowdim.neighbor_embedding.pacmap.layout import PairLayout
 from lowdim.neighbor_embedding.pacmap.pacmap import place_by_near_pairs
+from lowdim.neighbor_embedding.pacmap.pairs import PairLayout
 from lowdim.objects.objects import objects_of
 
 X = np.random.default_rng(0).normal(size=(300, 5))
@@ -29,27 +29,30 @@ def pair_losses(Y, near, mid, further):
     return (a / (10 + a)).sum(), (b / (10_000 + b)).sum(), (1 / (1 + c)).sum()
 
 
-def chosen_pairs():
+def chosen_partners():
     graph = lowdim.neighbors(X, 40)
-    near, _ = pairs.near_pairs(graph, 6, None)
-    mid = pairs.mid_pairs(objects_of(X, "euclidean", {}), X, ORDER, 4, 0, None)
-    return near, mid, pairs.further_pairs(near, X, ORDER, 12, 0)
+    near, _ = pairs.near_partners(graph, 6, None)
+    mid = pairs.mid_partners(objects_of(X, "euclidean", {}), X, ORDER, 4, 0, None)
+    return near, mid, pairs.draw_others(near, X[ORDER], ORDER, 12, 0)
 
 
-def layout_of(Y, **options):
-    settings = {"n_epochs": 450, "rate": 1.0, "reach": 0.0, "seed": 0, **options}
-    return PairLayout(list(chosen_pairs()), Y, ORDER, **settings)
+def chosen_pairs():
+    return [pairs.as_pairs(lists) for lists in chosen_partners()]
+
+
+def layout_of(Y):
+    return PairLayout(list(chosen_partners()), Y, ORDER, n_epochs=450, seed=0)
 
 
 def test_near_pairs_are_nearest_by_scaled_distances():
     D = cdist(X, X)
     scale = np.sort(D, axis=1)[:, 4:7].mean(axis=1)  # the first is the object itself
     scaled = D**2 / np.outer(scale, scale)
-    near, scales = pairs.near_pairs(lowdim.neighbors(X, 299), 6, None)
+    near, scales = pairs.near_partners(lowdim.neighbors(X, 299), 6, None)
     np.testing.assert_allclose(scales, scale)
     np.fill_diagonal(scaled, np.inf)
-    np.testing.assert_array_equal(near[:, 1].reshape(300, 6), np.argsort(scaled, axis=1)[:, :6])
-    np.testing.assert_array_equal(near[:, 0], np.repeat(np.arange(300), 6))
+    np.testing.assert_array_equal(near, np.argsort(scaled, axis=1)[:, :6])
+    np.testing.assert_array_equal(pairs.as_pairs(near)[:, 0], np.repeat(np.arange(300), 6))
 
 
 def test_a_mid_near_partner_is_the_second_nearest_of_six():
@@ -81,7 +84,7 @@ def test_the_gradient_is_that_of_the_losses():
     weights = 2, 1000, 1
     assert loss == pytest.approx(np.dot(weights, pair_losses(Y, near, mid, further)))
     gradient = np.empty_like(Y)
-    gradient[ORDER] = 10 * layout.mean  # the first of Adam's means is a tenth of the gradient
+    gradient[ORDER] = 10 * layout.velocity  # the first of Adam's means is a tenth of the gradient
     step = 1e-6
     for i, c in ((0, 0), (17, 2), (299, 1)):
         ends = []
@@ -98,14 +101,17 @@ def test_the_weights_of_the_three_phases():
     np.testing.assert_allclose(laws[[0, 50, 100, 199, 200, 449], 1, 1], [1000, 501.5, 3, 3, 0, 0])
     assert (laws[:, 2, 1] == -1).all()
     assert (laws[:, :, 2] == 0).all()
-    local = layout_of(X[:, :2], reach=10.0)._laws(0, 450)
+    layout = layout_of(X[:, :2])
+    layout.reach = 10.0
+    local = layout._laws(0, 450)
     np.testing.assert_array_equal(local[[0, 199, 200, 449], 0, 2], [0, 0, 5, 5])
 
 
 def test_local_further_pairs_are_near_on_the_map():
     Y = np.random.default_rng(3).uniform(size=(300, 2)) * 20
-    near, _, before = chosen_pairs()
-    drawn = pairs.further_pairs(near, Y[ORDER], ORDER, 12, 5, 6.0, before)
+    near, _, before = chosen_partners()
+    drawn = pairs.draw_others(near, Y[ORDER], ORDER, 12, 5, 6.0, before)
+    near, before, drawn = map(pairs.as_pairs, (near, before, drawn))
     assert len(drawn) == len(before)
     length = np.linalg.norm(Y[drawn[:, 0]] - Y[drawn[:, 1]], axis=1)
     known = set(map(tuple, before))
@@ -188,3 +194,62 @@ def test_parameters_change_during_a_fit():
     lowdim.PaCMAP(max_iter=40, random_state=0, callback=callback).fit(X)
     assert not np.array_equal(seen[10], seen[18])
     np.testing.assert_array_equal(seen[25], seen[39])
+
+
+MASSES = np.random.default_rng(2).integers(1, 6, 300).astype(float)
+
+
+def test_the_loss_of_weighted_rows_is_that_of_repeated_pairs():
+    lists, Y = chosen_partners(), 3 * X[:, :2]
+    layout = PairLayout(list(lists), Y, ORDER, n_epochs=450, seed=0, masses=MASSES)
+    repeated = []
+    for kind, listed in zip(("near", "mid", "further"), lists, strict=True):
+        own, partner = pairs.as_pairs(listed).T
+        counts = MASSES[own] * (MASSES[partner] if kind == "further" else 1)
+        repeated.append(pairs.as_pairs(listed).repeat(counts.astype(int), axis=0))
+    near, mid, further = pair_losses(Y, *repeated)
+    mean = MASSES.mean()
+    wanted = 2 * near / mean + 1000 * mid / mean + further / mean**2
+    assert layout.run(1, loss=True) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_step_of_weighted_rows_follows_the_slope_of_the_loss():
+    Y, h = 3 * X[:, :2], 1e-5
+
+    def loss_at(at):
+        layout = PairLayout(list(chosen_partners()), at, ORDER, 450, seed=0, masses=MASSES)
+        return layout.run(1, loss=True), layout.embedding - at
+
+    step = np.zeros_like(Y)
+    for i in range(20):
+        step[i] = h, 0
+        slope = (loss_at(Y + step)[0] - loss_at(Y - step)[0]) / (2 * h)
+        assert np.sign(slope) == -np.sign(loss_at(Y)[1][i, 0])
+        step[i] = 0
+
+
+def test_mid_near_partners_are_drawn_by_weight():
+    masses = np.where(np.arange(300) < 60, 8.0, 1.0)
+    objects = objects_of(X, "euclidean", {})
+    mid = pairs.mid_partners(objects, X, ORDER, 10, 0, None, masses)
+    share = 480 / 720  # of the weight; X does not depend on it
+    drawn = (mid < 60).mean()
+    assert abs(drawn - share) < 5 * np.sqrt(share * (1 - share) / mid.size)
+    equal = pairs.mid_partners(objects, X, ORDER, 10, 0, None, np.ones(300))
+    assert abs((equal < 60).mean() - 0.2) < 5 * np.sqrt(0.2 * 0.8 / mid.size)
+    assert (equal != np.arange(300)[:, None]).all()
+
+
+@pytest.mark.parametrize("method", [lowdim.PaCMAP, lowdim.UMAP])
+def test_weighted_rows_keep_their_neighbors(method):
+    digits = load_digits().data[:500]
+    counts = np.random.default_rng(0).integers(1, 20, 500)
+    plain = method(random_state=0).fit(digits).embedding_
+    weighted = method(random_state=0).fit(digits, sample_weight=counts).embedding_
+    repeated = method(random_state=0).fit(digits, sample_weight=1000 * counts).embedding_
+    np.testing.assert_allclose(weighted, repeated, atol=1e-3 * np.ptp(weighted))
+    assert not np.allclose(plain, weighted, atol=1e-2 * np.ptp(plain))
+    kept = [lowdim.trustworthiness(digits, Y) for Y in (plain, weighted)]
+    assert kept[1] > kept[0] - 0.01
+    with pytest.raises(ValueError, match="must be positive, found 0"):
+        method().fit(digits, sample_weight=np.zeros(500))

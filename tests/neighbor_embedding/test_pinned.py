@@ -114,7 +114,7 @@ def test_a_start_is_moved_to_the_pins_as_a_whole():
     pinned = np.full_like(start, np.nan)
     pinned[:4] = turned[:4]
     anchors = lowdim.neighbor_embedding.anchors.pins(pinned, 1.0, 40, 2, np.float64)
-    np.testing.assert_allclose(start_at_pins(start, anchors), turned, atol=1e-12)
+    np.testing.assert_allclose(start_at_pins(start, anchors, "pca"), turned, atol=1e-12)
 
 
 # --- the pull towards a global map ----------------------------------------------------------------

@@ -248,3 +248,36 @@ def test_a_descent_is_resumed_with_other_settings():
 def test_affinities_without_objects_are_refused_by_name():
     with pytest.raises(ValueError, match=r"X is None.*Give X beside affinities"):
         TSNE().fit(None, affinities=np.ones((20, 20)))
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_a_weighted_row_is_that_many_repeated_rows(method):
+    """With all pairs, the same iterations but for rounding errors; else about the same."""
+    X, random = load_digits().data[:120], np.random.default_rng(0)
+    counts, start = random.integers(1, 5, 120), random.normal(size=(120, 2)) * 1e-2
+    own = np.repeat(np.arange(120), counts)
+    settings = {"perplexity": 20, "max_iter": 50, "method": method}
+    short = TSNE(init=start, **settings).fit(X, sample_weight=counts)
+    long = TSNE(init=start[own], **settings).fit(X[own])
+    size = np.abs(long.embedding_).max()
+    error = np.abs(short.embedding_[own] - long.embedding_).max() / size
+    assert error < {"exact": 1e-8, "auto": 0.2}[method]
+    rtol = {"exact": 1e-9, "auto": 0.05}[method]
+    np.testing.assert_allclose(short.kl_divergence_, long.kl_divergence_, rtol=rtol)
+    between = short.affinities_.toarray()
+    sums = np.zeros((120, 120))
+    np.add.at(sums, np.ix_(own, own), long.affinities_.toarray())
+    np.testing.assert_allclose(between, sums, atol={"exact": 1e-9, "auto": 2e-4}[method])
+
+
+def test_equal_weights_change_nothing_and_wrong_ones_are_refused():
+    X = load_digits().data[:100]
+    free = TSNE(perplexity=10, max_iter=30).fit(X)
+    ones = TSNE(perplexity=10, max_iter=30).fit(X, sample_weight=np.ones(100))
+    np.testing.assert_allclose(ones.embedding_, free.embedding_, atol=1e-6)
+    with pytest.raises(ValueError, match="sample_weight must be at least 1"):
+        TSNE().fit(X, sample_weight=np.full(100, 0.5))
+    with pytest.raises(ValueError, match="has 99 entries"):
+        TSNE().fit(X, sample_weight=np.ones(99))
+    with pytest.raises(ValueError, match="no neighbour graph"):
+        ones.update(load_digits().data[100:110])

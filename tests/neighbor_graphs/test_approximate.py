@@ -13,11 +13,11 @@ from lowdim.backends.native import cells, index
 from lowdim.backends.native.index import CellIndex
 from lowdim.backends.native.products import nearest_of_sample
 from lowdim.distances.metrics import resolve_metric
-from lowdim.neighbor_graphs import indexes, pivots, search
+from lowdim.neighbor_graphs import indexes, search
 from lowdim.neighbor_graphs.exact import query
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.neighbor_graphs.indexes import build_index
-from lowdim.neighbor_graphs.search import neighbor_graph, neighbor_query
+from lowdim.neighbor_graphs.search import neighbor_query, search_all
 from lowdim.objects import neighbors
 
 RANDOM = np.random.default_rng(0)
@@ -37,9 +37,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(index, "LARGEST_COST", np.inf)
     monkeypatch.setattr(index, "ROWS_PER_CELL", 40)
     monkeypatch.setattr(index, "BATCH_ROWS", 1000)
-    monkeypatch.setattr(pivots, "LARGEST_SHARE", 0.9)
-    monkeypatch.setattr(indexes, "LARGEST_SHARE", 0.5)
-    monkeypatch.setattr(indexes, "PER_DIMENSION", np.inf)
+    monkeypatch.setattr(indexes, "LARGEST_SHARE", 0.9)
 
 
 def index_of(X, k=10, metric="euclidean", recall=0.95, seed=0):
@@ -90,7 +88,7 @@ def test_the_share_asked_for_is_found(metric, kind, recall, eager):
 def test_the_recall_told_is_that_of_the_sampled_rows(eager):
     X = sheet(seed=3)
     metric = resolve_metric("euclidean", None, X)[0]
-    graph, _ = neighbor_graph(X, metric, 12, None, "approximate", seed=5)
+    graph, _ = search_all(X, metric, 12, None, "approximate", seed=5)
     sample = np.sort(np.random.default_rng(5).choice(N, index.SAMPLE_ROWS, replace=False))
     D = cdist(X[sample], X)
     D[np.arange(len(sample)), sample] = np.inf

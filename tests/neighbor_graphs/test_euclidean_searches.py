@@ -10,11 +10,12 @@ import pytest
 import lowdim
 from helpers import with_threads
 from lowdim import neighbors
+from lowdim.backends.native.index import CellIndex
 from lowdim.distances.metrics import resolve_metric
 from lowdim.neighbor_graphs import indexes
-from lowdim.neighbor_graphs.euclidean_forms import FORMS
 from lowdim.neighbor_graphs.exact import nearest, query
 from lowdim.neighbor_graphs.indexes import build_index
+from lowdim.neighbor_graphs.search import FORMS, neighbor_query
 
 
 def rows(n, d, dtype=np.float64, seed=0):
@@ -36,15 +37,17 @@ def test_a_mapped_search_finds_what_the_formula_says(name, dtype):
     X[:2] = 0  # undefined for angles and distributions
     X[2:4] = 3  # undefined for correlations
     metric, prepared = resolve_metric(name, None, X)
-    indices, distances = nearest(prepared, 10, metric)
+    search = neighbor_query(prepared, metric, 10, method="exact")
+    indices, distances = search.neighbors()
     D = metric.block(prepared, prepared)
     rounding = 100 * np.finfo(dtype).eps
     np.testing.assert_allclose(distances, np.take_along_axis(D, indices, 1), atol=rounding)
     np.fill_diagonal(D, np.inf)
     np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :10], atol=rounding)
     new = prepared[::7]
-    found = query(prepared, new, 4, metric)
-    np.testing.assert_allclose(found[1], np.sort(metric.block(new, prepared))[:, :4], atol=rounding)
+    found = search(new)
+    nearest_new = np.sort(metric.block(new, prepared))[:, :10]
+    np.testing.assert_allclose(found[1], nearest_new, atol=rounding)
     np.testing.assert_array_equal(found[1][:, 0], 0)
 
 
@@ -83,7 +86,7 @@ def test_candidates_of_a_large_table_come_from_cells():
     X = rows(12_000, 20, np.float32)
     metric, prepared = resolve_metric("cityblock", None, X)
     index = build_index(prepared, metric, 10, 0.95, 0)
-    assert not isinstance(index, indexes.CandidateIndex)
+    assert isinstance(index, CellIndex)
     assert index.recall >= 0.95
     found = index.neighbors()
     np.testing.assert_array_equal(np.sort(found[1], axis=1), found[1])
@@ -98,19 +101,16 @@ def test_candidates_of_a_large_table_come_from_cells():
     assert one[1][0, 0] == 0
 
 
-def test_candidates_of_data_without_structure_come_from_an_exact_search(monkeypatch):
+def test_data_without_structure_have_candidates():
     X = np.random.RandomState(0).standard_normal((10_500, 40)).astype(np.float32)
     metric, prepared = resolve_metric("cityblock", None, X)
     index = build_index(prepared, metric, 10, 0.95, 0)
-    assert isinstance(index, indexes.CandidateIndex)
     assert index.recall >= 0.95
     found, exact = index.neighbors(), nearest(prepared, 10, metric)
     assert (found[1] <= exact[1][:, -1:] * (1 + 1e-6)).mean() > 0.94
     one, many = index.query(prepared[70:71], 5), index.query(prepared[60:80], 5)
     np.testing.assert_array_equal(one[0][0], many[0][10])
     assert one[0][0, 0] == 70
-    monkeypatch.setattr(indexes, "LARGEST_NUMBER", 20)
-    assert build_index(prepared, metric, 10, 0.95, 0) is None  # too many candidates are needed
 
 
 @pytest.mark.parametrize("new", [False, True])
@@ -128,3 +128,19 @@ def test_a_tree_is_searched_without_threads_of_scipy(monkeypatch, new):
         np.testing.assert_array_equal(found.indices.reshape(-1, 6)[:, 1:], expected.indices[::2])
     else:
         np.testing.assert_array_equal(neighbors(X, 5, n_jobs=2).indices, expected.indices)
+
+
+@pytest.mark.parametrize("name", ["euclidean", "cityblock", "chebyshev"])
+@pytest.mark.parametrize(("d", "sizes"), [(1, 9), (2, 30), (3, 7), (5, 3), (8, 2)])
+def test_equally_far_neighbours_in_a_tree_are_taken_by_index(name, d, sizes):
+    """Of small whole numbers, so that distances are exact and most of them are equal."""
+    X = np.random.RandomState(0).randint(0, sizes, (600, d)).astype(np.float32)
+    metric, _ = resolve_metric(name, None, X)
+    D = metric.block(X, X)
+    for k in (1, 6, 599):
+        searched = nearest(X, k, metric), query(X, X[::3], k, metric)
+        others = np.where(np.eye(600, dtype=bool), np.inf, D)
+        for (indices, distances), far in zip(searched, (others, D[::3]), strict=True):
+            expected = np.argsort(far, axis=1, kind="stable")[:, :k]
+            np.testing.assert_array_equal(indices, expected)
+            np.testing.assert_allclose(distances, np.take_along_axis(far, expected, 1), rtol=1e-6)

@@ -14,8 +14,8 @@ from sklearn.neighbors import kneighbors_graph
 
 import lowdim
 from lowdim import checks
-from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.row_blocks import fingerprint
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRAPH = lowdim.neighbors(X, 6)
@@ -81,6 +81,17 @@ BROKEN = {
         indices=GRAPH.indices.ravel(),
         distances=GRAPH.distances.ravel(),
         indptr=np.arange(61)[::-1] * 6,
+    ),
+    "from 0 to the number": replace(
+        GRAPH,
+        indices=GRAPH.indices.ravel(),
+        distances=GRAPH.distances.ravel(),
+        indptr=np.linspace(0, GRAPH.indices.size, 61),
+    ),
+    "given together": replace(GRAPH, bridges=np.array([[0, 9]])),
+    "for 2 lengths": replace(GRAPH, bridges=np.array([[0, 9]]), bridge_lengths=np.ones(2)),
+    r"bridges must be in \[0, 60\)": replace(
+        GRAPH, bridges=np.array([[0, 60]]), bridge_lengths=np.ones(1)
     ),
 }
 

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 
 import lowdim
 from lowdim.backends import backend
-from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import resolve_metric
+from lowdim.distances.row_blocks import fingerprint
 from lowdim.neighbor_graphs.exact import nearest_outside
 from lowdim.neighbor_graphs.graph import NeighborGraph, add_edges, bridge, components
 from lowdim.objects.neighbors import neighbors
@@ -75,7 +75,7 @@ def test_half_sum_is_the_mean_with_the_transpose():
 
 
 @given(n=st.integers(1, 30), density=st.floats(0, 1), seed=st.integers(0, 10**6))
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 def test_symmetrize_equals_its_definition_for_any_number_of_threads(n, density, seed):
     random = np.random.default_rng(seed)
     kept = random.uniform(size=(n, n)) < density
@@ -156,7 +156,7 @@ def test_join_adds_the_minimum_spanning_bridges(seed, symmetry):
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 14), count=st.integers(2, 8))
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 def test_bridges_form_a_tree_even_with_ties(seed, n, count):
     random = np.random.default_rng(seed)
     labels = np.unique(random.integers(count, size=n), return_inverse=True)[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -12,7 +11,6 @@ from sklearn.preprocessing import KernelCenterer
 
 from helpers import with_threads
 from lowdim import is_positive_semidefinite
-from lowdim.distances.matrices import distance_matrix
 from lowdim.numerics import kernels as module
 from lowdim.numerics.kernels import (
     KernelCenter,
@@ -20,19 +18,9 @@ from lowdim.numerics.kernels import (
     cross_kernel,
     kernel_distances,
     kernel_matrix,
-    kernel_metric,
     resolve_kernel,
 )
-from lowdim.objects.neighbors import neighbors
 from lowdim.runtime import memory
-from lowdim.spectral.kernel_pca.graph_kernel_matrices import (
-    commute_time_kernel,
-    diffusion_kernel,
-    isomap_kernel,
-    lle_kernel,
-)
-from lowdim.spectral.laplacian import laplacian, weight_matrix
-from lowdim.spectral.scaling import double_center
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))
@@ -65,7 +53,6 @@ def test_kernels_are_scikit_learns(name, form, monkeypatch):
     np.testing.assert_allclose(K, reference(name, X, **GIVEN), rtol=rtol, atol=atol)
     across = with_threads(2, cross_kernel, B, A, kernel)
     np.testing.assert_allclose(across, reference(name, NEW, X, **GIVEN), rtol=rtol, atol=atol)
-    np.testing.assert_allclose(kernel.diagonal(A), np.diagonal(K), rtol=rtol, atol=atol)
     np.testing.assert_array_equal(K, with_threads(3, kernel_matrix, A, kernel))
 
 
@@ -89,7 +76,6 @@ def test_a_common_offset_does_not_blur_the_gaussian_kernel():
 def test_a_callable_kernel_takes_its_parameters():
     kernel = resolve_kernel(lambda a, b, power: (a @ b) ** power, params={"power": 2})
     np.testing.assert_allclose(kernel_matrix(X, kernel), (X @ X.T) ** 2)
-    np.testing.assert_allclose(kernel.diagonal(X), (X**2).sum(axis=1) ** 2)
 
 
 def test_a_callable_kernel_must_be_finite():
@@ -151,23 +137,6 @@ def test_kernel_distances_are_those_of_the_feature_vectors(name):
     features = vectors * np.sqrt(np.maximum(values, 0))
     expected = np.linalg.norm(features[:, None] - features[None], axis=2)
     np.testing.assert_allclose(kernel_distances(K), expected, atol=1e-6)
-    metric = kernel_metric(resolve_kernel(name, gamma=None, n_features=6))
-    rows = metric.prepare(X)
-    np.testing.assert_allclose(distance_matrix(rows, metric), expected, atol=1e-6)
-    graph_rows = metric.block(NEW, X)
-    both = np.vstack([NEW, X])
-    np.testing.assert_allclose(
-        graph_rows, kernel_distances(reference(name, both))[:7, 7:], atol=1e-6
-    )
-
-
-def test_the_linear_kernel_metric_is_euclidean():
-    metric = kernel_metric(resolve_kernel("linear"))
-    D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    np.testing.assert_allclose(distance_matrix(X, metric), D, atol=1e-6)
-
-
-# --- kernels from graphs --------------------------------------------------------------------------
 
 
 def test_positive_semidefinite_means_no_negative_eigenvalue():
@@ -194,50 +163,6 @@ def test_positive_semidefinite_means_no_negative_eigenvalue():
 def test_what_is_not_a_symmetric_matrix_is_refused(K, message):
     with pytest.raises(ValueError, match=message):
         is_positive_semidefinite(K)
-
-
-def graph_laplacian():
-    return laplacian(weight_matrix(neighbors(X, 5).adjacency(), "heat", 10.0))
-
-
-@pytest.mark.parametrize("form", ["sparse", "dense"])
-def test_commute_times_are_those_of_the_random_walk(form):
-    L = graph_laplacian()
-    dense = L.toarray()
-    K = commute_time_kernel(L if form == "sparse" else dense)
-    np.testing.assert_allclose(dense @ K @ dense, dense, atol=1e-10)
-    assert is_positive_semidefinite(K)
-    # expected hitting times of the walk with P = D^-1 W, by their linear equations
-    W = np.diag(np.diagonal(dense)) - dense
-    P = W / W.sum(axis=1, keepdims=True)
-    target, start = 3, 17
-    others = np.delete(np.arange(40), target)
-    hitting = np.linalg.solve(np.eye(39) - P[np.ix_(others, others)], np.ones(39))
-    there = hitting[np.flatnonzero(others == start)[0]]
-    others = np.delete(np.arange(40), start)
-    hitting = np.linalg.solve(np.eye(39) - P[np.ix_(others, others)], np.ones(39))
-    back = hitting[np.flatnonzero(others == target)[0]]
-    volume = W.sum()
-    assert volume * kernel_distances(K)[start, target] ** 2 == pytest.approx(there + back)
-
-
-def test_the_diffusion_kernel_is_the_matrix_exponential():
-    L = graph_laplacian()
-    np.testing.assert_allclose(diffusion_kernel(L, 0.8), expm(-0.8 * L.toarray()), atol=1e-12)
-    np.testing.assert_allclose(diffusion_kernel(L.toarray(), 0), np.eye(40), atol=1e-12)
-    with pytest.raises(ValueError, match=r"time must lie in \[0, inf\]"):
-        diffusion_kernel(L, -1)
-
-
-def test_isomap_and_lle_kernels_are_their_definitions():
-    D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    np.testing.assert_allclose(isomap_kernel(D), double_center(D**2))
-    M = graph_laplacian()
-    K = lle_kernel(M)
-    top = np.linalg.eigvalsh(M.toarray())[-1]
-    np.testing.assert_allclose(K, top * np.eye(40) - M.toarray(), atol=1e-12)
-    assert is_positive_semidefinite(K)
-    np.testing.assert_allclose(lle_kernel(M.toarray()), K)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

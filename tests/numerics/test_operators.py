@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lowdim.numerics.operators import Operator, as_operator, center
+from lowdim.numerics.eigensolvers import Operator, as_operator, center
 
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(40, 40))

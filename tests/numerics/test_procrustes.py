@@ -11,7 +11,7 @@ from scipy.spatial import procrustes as scipy_procrustes
 
 import lowdim
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40)
 
 
 def cloud(seed, n=20, p=3):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lowdim.numerics.line_search import CURVATURE, DECREASE, Trial, wolfe_step
-from lowdim.numerics.quasi_newton import CORRECTIONS, lbfgs
+from lowdim.numerics.quasi_newton import CORRECTIONS, CURVATURE, DECREASE, Trial, lbfgs, wolfe_step
 from lowdim.runtime.callbacks import Monitor
 
 

@@ -12,7 +12,7 @@ from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.pairs import dense_pairs
 from lowdim.spectral.starts import classical_start, landmark_start
-from lowdim.stress.mds.starts import start_from_pairs
+from lowdim.stress.mds.problems import start_from_pairs
 
 
 def random():

@@ -17,8 +17,8 @@ from scipy.spatial.distance import cdist
 import lowdim
 from helpers import with_threads
 from lowdim import checks
-from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.metrics import plain_metric
+from lowdim.distances.row_blocks import fingerprint
 from lowdim.neighbor_graphs import shards
 from lowdim.neighbor_graphs.exact import query, within
 from lowdim.objects.block_sources import MappedRows, as_blocks, load_all, open_source, reopen_source
@@ -453,3 +453,18 @@ def test_a_map_of_a_file_that_was_cut_short_is_refused(form, tmp_path):
         with pytest.raises(ValueError, match=r"300000 bytes, but \d+ are needed.*cut short"):
             use(form(mapped))
     assert lowdim.PCA().fit(mapped[:1000]).embedding_.shape == (1000, 20)
+
+
+def test_empty_columns_of_parquet_files_are_left_out_of_tables(tmp_path):
+    from lowdim.tables.blocked import read_in_blocks
+
+    nothing = pa.array([None] * 4000, pa.float64())
+    columns = {"a": np.arange(4000.0), "gap": nothing, "null": pa.nulls(4000), "b": nothing}
+    for part in range(2):  # a column that has a value in one of the files is not empty
+        columns["b"] = np.ones(4000) if part else nothing
+        parquet.write_table(pa.table(columns), tmp_path / f"{part}.parquet", row_group_size=1000)
+    with lowdim.compute(memory="200kB"):
+        table = read_in_blocks(tmp_path, missing="error")
+    assert table.columns == ["a", "b"]
+    assert list(table.labels) == []
+    assert "left out, because no row has a value: 'gap', 'null'" in table.notes

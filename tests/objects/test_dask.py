@@ -24,7 +24,7 @@ from lowdim.backends.dask.calls import ClusterTasks
 from lowdim.cli import main
 from lowdim.distances.metrics import plain_metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.shards import sharded_neighbors
+from lowdim.neighbor_graphs.shards import search_shards
 from lowdim.objects.block_sources import as_blocks, open_source
 from lowdim.objects.dask_rows import DaskRows
 from lowdim.runtime import memory
@@ -94,7 +94,7 @@ def little_memory(monkeypatch):
 
 
 def neighbors(source):
-    return sharded_neighbors(source, 5, plain_metric("euclidean"), 0.9, 0)
+    return search_shards(source, 5, plain_metric("euclidean"), 0.9, 0)
 
 
 # --- Dask's scheduler in this process ------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_two_objects_are_enough():
     metric=st.sampled_from(["euclidean", "cosine"]),
     seed=st.integers(0, 10**6),
 )
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 def test_neighbors_are_exact_on_any_data(n, d, k, whole, metric, seed):
     random = np.random.default_rng(seed)
     X = random.integers(-2, 3, (n, d)).astype(float) if whole else random.normal(size=(n, d))

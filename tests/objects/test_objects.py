@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowdim
-from lowdim.distances.fingerprint import fingerprint
+from lowdim.distances.row_blocks import fingerprint
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects import objects as module
 from lowdim.objects.objects import (

@@ -104,7 +104,7 @@ def test_bad_input_is_named_and_leaves_no_file(tmp_path):
         plot.animate(lowdim.MDS(), tmp_path / "fit.gif")
     with pytest.raises(ValueError, match="source: the maps differ in shape"):
         plot.animate([X[:, :2], X[1:, :2]], tmp_path / "fit.gif")
-    with pytest.raises(ValueError, match="source: PCA has no callback"):
+    with pytest.raises(ValueError, match="source: PCA does not iterate and has no callback"):
         plot.animate(lowdim.PCA(), tmp_path / "fit.gif", X=X)
     with pytest.raises(ValueError, match="labels has shape"):
         plot.animate([X[:, :2]], tmp_path / "fit.gif", [1, 2])
@@ -122,3 +122,20 @@ def test_mp4_where_ffmpeg_is_at_hand(tmp_path):
     else:
         plot.animate(maps, path)
         assert path.read_bytes()[4:8] == b"ftyp"
+
+
+def test_objects_that_are_on_some_maps_only_are_drawn_there(tmp_path):
+    slices = np.full((2, 4, 2), np.nan)
+    slices[0, :3] = [[0, 0], [1, 0], [0, 1]]
+    slices[1, 1:] = [[1, 0], [0, 1], [1, 1]]
+    maps = {"before": slices[0], "after": slices[1]}
+    path = plot.animate(maps, tmp_path / "slices.gif", ["a", "b", "c", "d"], align=False, fps=1)
+    with Image.open(path) as film:
+        assert film.n_frames == 2
+        first = np.asarray(film.convert("RGB"))
+        film.seek(1)
+        second = np.asarray(film.convert("RGB"))
+    coloured = [np.ptp(one.astype(int), axis=2) > 60 for one in (first, second)]
+    height, width = coloured[0].shape
+    low_left = slice(height // 2, None), slice(0, width // 3)
+    assert coloured[0][low_left].sum() > 20 > coloured[1][low_left].sum()

@@ -85,7 +85,9 @@ def test_density_of_one_point_and_of_a_line():
 def test_bad_density_is_named():
     with pytest.raises(ValueError, match="density must be one of"):
         plot.scatter(Y, density="sqrt")
-    with pytest.raises(ValueError, match="density: a map of three dimensions"):
+    with pytest.raises(
+        ValueError, match="density: it can be drawn on a map of two dimensions only"
+    ):
         plot.scatter(np.zeros((3, 3)), density=True)
 
 

@@ -89,3 +89,16 @@ def test_unreliable_points_fade_and_the_legend_does_not():
     assert plain == faded
     with pytest.raises(ValueError, match=r"reliability must hold numbers in \[0, 1\]"):
         plot.scatter(Y, reliability=np.full(300, 2.0))
+
+
+def test_regions_are_named_and_changes_are_coloured_in_one_call():
+    found = lowdim.regions(Y, labels=y)
+    ax = plot.scatter(Y, y, legend="none", regions=found)
+    assert {text.get_text() for text in ax.texts} <= {one.name for one in found.leaves}
+    assert len(ax.texts) >= 2
+    table = np.column_stack([np.minimum(Y[:, 0], 0), np.maximum(Y[:, 0], 0)])
+    reasons = lowdim.explain(Y, table, feature_names=["left", "right"])
+    ax = plot.feature_changes(reasons, Y)
+    written = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any(text.startswith("left") for text in written)
+    assert any(text.startswith("right") for text in written)

@@ -6,8 +6,8 @@ from matplotlib.path import Path
 from scipy.spatial import ConvexHull
 from sklearn.linear_model import LinearRegression
 
-from lowdim import PCA, plot
-from lowdim.plot.outlines import ellipse, hull
+from lowdim import MDS, PCA, plot, quality
+from lowdim.plot.overlays import ellipse, hull
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=(80, 2)) * [3.0, 1.0] + [10.0, -4.0]
@@ -96,5 +96,55 @@ def test_groups_have_the_colours_of_the_map(kind):
     assert len(ax.patches) == 2  # neither the missing ones nor the one that is alone
     shades = {tuple(handle.get_color()) for handle in ax.get_legend().legend_handles}
     assert {tuple(patch.get_edgecolor()) for patch in ax.patches} <= shades
-    with pytest.raises(ValueError, match="groups need kinds"):
+    with pytest.raises(ValueError, match="groups need classes"):
         plot.groups(Y, Y[:, 0], ax)
+
+
+def test_confidence_regions_are_drawn_around_the_places_of_the_map():
+    X = Y[:12] @ rng.normal(size=(2, 60)) + rng.normal(size=(12, 60))
+    result = quality.bootstrap(MDS(), X, n_samples=40, random_state=0)
+    labels = np.repeat(["a", "b"], 6)
+    ax = plot.scatter(result.base, labels)
+    plot.ellipses(result, ax, labels=labels, level=0.5)
+    assert len(ax.patches) == 12
+    middles = [patch.get_xy()[:99].mean(axis=0) for patch in ax.patches]
+    np.testing.assert_allclose(middles, result.base, atol=1e-6)
+    assert len({tuple(patch.get_edgecolor()) for patch in ax.patches}) == 2
+    own = result.replications[:, 3] - result.replications[:, 3].mean(axis=0) + result.base[3]
+    inside = Path(ax.patches[3].get_xy()).contains_points(own).mean()
+    assert 0.3 < inside < 0.7
+    with pytest.raises(ValueError, match="level must be"):
+        plot.ellipses(result, ax, level=95)
+    flat = quality.bootstrap(MDS(3), X, n_samples=3)
+    with pytest.raises(ValueError, match="two dimensions"):
+        plot.ellipses(flat, ax)
+
+
+def test_drift_vectors_are_sums_of_skew_dissimilarities():
+    D = np.abs(rng.normal(size=(6, 6)))
+    np.fill_diagonal(D, 0)
+    Z = MDS(metric="precomputed").fit_transform((D + D.T) / 2)
+    ax = plot.scatter(Z)
+    drift = plot.drift_vectors(Z, D, ax)
+    for i in range(6):
+        others = [j for j in range(6) if j != i]
+        towards = [(Z[j] - Z[i]) / np.linalg.norm(Z[j] - Z[i]) for j in others]
+        pulls = [(D[j, i] - D[i, j]) / 2 for j in others]
+        np.testing.assert_allclose(drift[i], np.mean(np.array(pulls)[:, None] * towards, axis=0))
+    assert len(ax.texts) == 6
+    np.testing.assert_allclose(plot.drift_vectors(Z, D + D.T, None), 0, atol=1e-12)
+    with pytest.raises(ValueError, match=r"plot.drift_vectors"):
+        MDS(metric="precomputed").fit(D)
+    with pytest.raises(ValueError, match="6 objects"):
+        plot.drift_vectors(Z, D[:5], ax)
+
+
+def test_a_slope_on_the_map_is_where_objects_drift_down():
+    """A hill: to climb adds to the distance what to descend takes away."""
+    Z = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    height = Z[:, 0]
+    D = np.linalg.norm(Z[:, None] - Z, axis=2) + 0.2 * (height[None] - height[:, None])
+    np.fill_diagonal(D, 0)
+    drift = plot.drift_vectors(Z, D, None)
+    assert (drift[:, 0] < 0).all()
+    assert drift[:, 1].sum() == pytest.approx(0, abs=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,3 +74,19 @@ def test_errors_of_the_data_are_raised(roll):
         quality.compare(roll, {})
     with pytest.raises(ValueError, match="NaN"):
         quality.compare(np.where(roll > 10, np.nan, roll), {"a": roll[:, :2]})
+
+
+def test_leaders_are_the_best_and_those_that_cannot_be_told_from_them():
+    estimate = quality.IntervalEstimate
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    base = quality.assess(X, X[:, :2])
+    values = {"a": estimate(0.9, 0.1), "b": estimate(0.85, 0.1), "c": estimate(0.5, 0.1)}
+    made = {name: replace(base, trustworthiness=value) for name, value in values.items()}
+    made["d"] = replace(base, trustworthiness=estimate(float("nan")))
+    found = quality.Comparison(made, {})
+    assert found.leaders("trustworthiness") == (["a"], ["b"])
+    assert found.ranking("trustworthiness") == ["a", "b", "c"]
+    assert found.leaders("stress_1") == ([], [])  # all the same
+    assert quality.Comparison({"a": base}, {}).leaders("trustworthiness") == ([], [])
+    errors = {name: replace(base, stress_1=value) for name, value in (("a", 0.3), ("b", 0.1))}
+    assert quality.Comparison(errors, {}).leaders("stress_1") == (["b"], [])

@@ -1,10 +1,7 @@
-"""The list of measures describes the functions, and the examples of the docstrings run."""
+"""The list of measures describes the functions."""
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import pkgutil
 from pathlib import Path
 
 import numpy as np
@@ -77,12 +74,3 @@ def test_the_user_guide_lists_the_measures():
         row = [f"   * - {measure.label} (`{measure.name}`)", meaning, f"{low} to {measure.high:g}"]
         row += [measure.better, f"`{measure.function}`"]
         assert "\n     - ".join(row) in guide
-
-
-MODULES = [info.name for info in pkgutil.iter_modules(quality.__path__)]
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
-    module = importlib.import_module(f"lowdim.quality.{name}")
-    assert doctest.testmod(module).failed == 0

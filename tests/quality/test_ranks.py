@@ -44,7 +44,7 @@ def pair():
     return X, X[:, :2] + 0.3 * random.normal(size=(120, 2))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     n=st.integers(3, 24),
     levels=st.sampled_from([2, 5, 1000]),

@@ -1,4 +1,4 @@
-"""Jackknife and permutation test: stable and significant for a plane, neither for noise."""
+"""Jackknife, bootstrap and permutation test: a plane is stable and significant, noise is not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
+from scipy.stats import chi2
 
-from lowdim import MDS, data, quality
+from helpers import with_threads
+from lowdim import MDS, data, procrustes, quality
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +86,61 @@ def test_a_plane_is_better_than_chance_and_noise_is_not(plane, noise):
 def test_too_few_objects(plane):
     with pytest.raises(ValueError, match="at least 4 objects"):
         quality.jackknife(MDS(metric="precomputed"), plane[:3, :3])
+
+
+# --- bootstrap ----------------------------------------------------------------------------------
+
+PLACES = np.random.default_rng(3).normal(size=(8, 2))
+
+
+def judgements(random, count=150, noise=1.0):
+    """Judges who weigh two properties of eight objects differently, with errors."""
+    return PLACES @ random.normal(size=(2, count)) + noise * random.normal(size=(8, count))
+
+
+def test_confidence_regions_hold_the_places_of_the_population():
+    """Regions of 95 %, of maps of 40 samples, against the map of the expected dissimilarities."""
+    random = np.random.default_rng(0)
+    squares = cdist(PLACES, PLACES, "sqeuclidean") + 2 * (1 - np.eye(8))
+    truth = MDS(metric="precomputed").fit_transform(np.sqrt(squares))
+    inside = []
+    for _ in range(40):
+        found = quality.bootstrap(MDS(), judgements(random), n_samples=60)
+        gaps = procrustes(found.base, truth).aligned - found.base
+        inverse = np.linalg.inv(found.covariances)
+        inside.append(np.einsum("ia,iab,ib->i", gaps, inverse, gaps) < chi2.ppf(0.95, 2))
+    assert 0.9 < np.mean(inside) < 0.99
+
+
+def test_the_covariance_is_that_of_new_samples():
+    random = np.random.default_rng(1)
+    found = quality.bootstrap(MDS(), judgements(random, 1000, 0.3), n_samples=150)
+    fresh = [MDS().fit_transform(judgements(random, 1000, 0.3)) for _ in range(150)]
+    maps = np.array([procrustes(found.base, one).aligned for one in fresh])
+    own = np.sqrt(np.trace(found.covariances, axis1=1, axis2=2))
+    expected = np.sqrt(maps.var(axis=0, ddof=1).sum(axis=1))
+    np.testing.assert_allclose(own, expected, rtol=0.3)
+    assert np.mean(own / expected) == pytest.approx(1, abs=0.1)
+
+
+def test_a_bootstrap_is_more_stable_with_more_judges_and_has_the_same_bits():
+    random = np.random.default_rng(2)
+    few, many = (
+        quality.bootstrap(MDS(), judgements(random, count), n_samples=20) for count in (20, 500)
+    )
+    assert few.stability < many.stability < 1
+    assert "n_samples=20" in repr(few)
+    X = judgements(random)
+    one, three = (
+        with_threads(n, quality.bootstrap, MDS(metric="correlation"), X, n_samples=10)
+        for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one.replications, three.replications)
+    again = quality.bootstrap(MDS(metric="correlation"), X, n_samples=10, random_state=1)
+    assert not np.array_equal(one.replications, again.replications)
+    assert one.replications.mean(axis=(0, 1)) == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_a_bootstrap_needs_columns(plane):
+    with pytest.raises(ValueError, match="draws columns of vectors"):
+        quality.bootstrap(MDS(metric="precomputed"), plane)

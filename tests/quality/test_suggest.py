@@ -105,6 +105,8 @@ def test_default_methods_are_those_of_the_catalog():
     found = quality.suggest(X, n_neighbors=[5], perplexity=[5])
     tried = {one.method for one in found.candidates}
     assert tried == {row.name for row in CATALOG if row.suggested} - {"ClassicalMDS"}
+    along = quality.suggest(X, keep="geodesics", n_neighbors=[5], perplexity=[5])
+    assert {one.method for one in along.candidates} == tried | {"PHATE"}
     D = cdist(X, X)  # of dissimilarities, classical scaling is not PCA
     given = quality.suggest(D, metric="precomputed", n_neighbors=[5], perplexity=[5])
     assert {one.method for one in given.candidates} == (tried | {"ClassicalMDS"}) - {"PCA"}

@@ -6,16 +6,20 @@ import base64
 import io
 import json
 import re
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 import lowdim
-from lowdim.report import Findings, Measure, Run, write
-from lowdim.report.payload import NOWHERE, UNKNOWN, png, quantize
-from lowdim.report.tables import best_runs
+from lowdim import quality
+from lowdim.report import Run, write
+from lowdim.report.payload import NOWHERE, UNKNOWN, picture_sheet, png, quantize
+from studio.client import until
 
 rng = np.random.default_rng(0)
 N = 80
@@ -67,21 +71,14 @@ def decode(text, dtype):
     return np.frombuffer(base64.b64decode(text), dtype=dtype)
 
 
-def findings(shift=0.0):
-    K = np.arange(1, N - 1)
-    return Findings(
-        verdict="A fair map.",
-        data=["A dozen dimensions."],
-        measures={
-            "trust": Measure(0.9 + shift, 0.05, headline="close neighbours"),
-            "stress-1": Measure(0.2 + shift, better="lower"),
-        },
-        warnings=["Gaps between groups mean nothing here."],
-        rnx=(K, 0.5 + 0.1 * np.sin(K)),
-        shepard=(rng.uniform(size=500), rng.uniform(size=500)),
-        torn=rng.uniform(size=N),
-        false=rng.uniform(size=N),
-    )
+DATA = rng.normal(size=(N, 6)) + 4 * (np.arange(N) % 2)[:, None]
+LABELS = np.where(np.arange(N) % 2, "high", "low")
+
+
+def assessed(**changes):
+    """An assessment of a map of two of the columns, with some of its values changed."""
+    made = quality.assess(DATA, DATA[:, :2], labels=LABELS, n_rows=50, random_state=0)
+    return replace(made, **changes)
 
 
 def run(name="a", columns=2, **more):
@@ -150,14 +147,16 @@ def test_dates_are_a_scale_of_days(tmp_path):
     np.testing.assert_array_equal(decode(day["values"], "<u2"), expected)
 
 
-def test_errors_are_stored_to_a_254th(tmp_path):
-    given = run(assessment=findings())
-    given.findings.torn[3] = np.nan
-    (stored,) = page(tmp_path, [given]).data["maps"]
-    found = decode(stored["torn"], np.uint8) / 254
-    assert found[3] == UNKNOWN / 254
-    np.testing.assert_allclose(found[4:], given.findings.torn[4:], atol=0.5 / 254)
-    assert len(decode(stored["false"], np.uint8)) == N
+def test_errors_are_stored_to_a_254th_at_their_objects(tmp_path):
+    Y = DATA[:, :2].copy()
+    Y[[5, 70]] = np.nan  # objects that the map does not place
+    found = quality.assess(DATA, Y, n_rows=30, random_state=0)
+    (stored,) = page(tmp_path, [Run("a", "PCA", {}, Y, assessment=found)]).data["maps"]
+    rows = np.delete(np.arange(N), [5, 70])[found.errors.rows]
+    for name, expected in (("torn", found.errors.torn), ("false", found.errors.false)):
+        values = decode(stored[name], np.uint8)
+        assert np.flatnonzero(values != UNKNOWN).tolist() == rows.tolist()
+        np.testing.assert_allclose(values[rows] / 254, expected, atol=0.5 / 254)
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (6, 9, 3)])
@@ -176,24 +175,14 @@ def test_png_is_read_by_others():
 
 
 def test_too_many_pictures_are_made_coarser_and_then_left_out():
-    from lowdim.report.payload import _sheet
-
-    coarse = _sheet(np.zeros((4000, 64, 64), dtype=np.uint8), 4000)
+    coarse = picture_sheet(np.zeros((4000, 64, 64), dtype=np.uint8), 4000)
     assert (coarse["width"], coarse["height"]) == (32, 32)
-    assert _sheet(np.zeros((200_000, 10, 10), dtype=np.uint8), 200_000) is None
+    assert picture_sheet(np.zeros((200_000, 10, 10), dtype=np.uint8), 200_000) is None
 
 
 def hostile_runs():
-    found = Findings(
-        EVIL,
-        [EVIL],
-        {EVIL: Measure(1.0, meaning=EVIL, headline=EVIL), "b": Measure(2.0)},
-        (np.arange(1, 9), np.ones(8)),
-        (np.ones(3), np.ones(3), np.ones(3)),
-        data=[EVIL],
-    )
-    evil = Run(EVIL, EVIL, {EVIL: EVIL}, rng.normal(size=(N, 2)), 1.0, found)
-    return [evil, run("b", assessment=Findings(measures={EVIL: Measure(0.5)}))]
+    found = assessed(verdict=EVIL, warnings=(EVIL,))
+    return [Run(EVIL, EVIL, {EVIL: EVIL}, rng.normal(size=(N, 2)), 1.0, found), run("b")]
 
 
 def hostile(tmp_path, runs):
@@ -215,61 +204,60 @@ def test_no_string_of_the_user_becomes_markup(tmp_path):
 
 def test_the_page_asks_for_nothing_from_outside(tmp_path):
     options = {"labels": np.arange(N) % 3, "images": rng.uniform(size=(N, 4, 4))}
-    path = write(tmp_path / "report.html", [run(assessment=findings())], **options)
+    path = write(tmp_path / "report.html", [run(assessment=assessed())], **options)
     source = path.read_text(encoding="utf-8")
     source = source.replace("http://www.w3.org/2000/svg", "")  # the name of a format
     assert not re.search(r"https?://|@import|\bfetch\(|XMLHttpRequest|<link|\bsrc=|\bhref=", source)
     assert "default-src 'none'" in source
 
 
-def test_the_best_of_each_measure_is_marked_and_what_cannot_be_told_from_it():
-    def with_measures(name, **measures):
-        return run(name, assessment=Findings(measures=measures))
-
-    runs = [
-        with_measures("a", up=Measure(0.9, 0.1), down=Measure(3, better="lower")),
-        with_measures("b", up=Measure(0.85, 0.1), down=Measure(1, better="lower")),
-        with_measures("c", up=Measure(0.5, 0.1), down=Measure(np.nan, better="lower")),
-        with_measures("d", alone=Measure(1.0)),
-    ]
-    assert best_runs(runs, "up") == (["a"], ["b"])
-    assert best_runs(runs, "down") == (["b"], [])
-    assert best_runs(runs, "alone") == ([], [])
-    assert best_runs([runs[0], with_measures("e", up=Measure(0.9))], "up") == ([], [])
-
-
 def test_everything_that_is_known_is_on_the_page(tmp_path):
-    runs = [run("first", assessment=findings()), run("second", assessment=findings(0.02))]
+    estimate = quality.IntervalEstimate
+    first = assessed(neighborhood_preservation=estimate(0.9, 0.05), verdict="A fair map.")
+    better = replace(first, neighborhood_preservation=estimate(0.92, 0.05))
+    runs = [run("first", assessment=first), run("second", assessment=better)]
     found = page(tmp_path, runs, title="Title", notes=["A note."], commands=["lowdim compare x"])
     for part in (
         "Title",
         "A note.",
         "80 objects, 2 maps",
-        "Best for close neighbours: second (trust 0.920); no clear difference from it: first",
-        "A dozen dimensions.",
+        "Best for close neighbours: second (neighbourhood preservation 0.920); no clear "
+        "difference from it: first",
+        f"Intrinsic dimension of the data: {first.dimension}",
         "A fair map.",
         "★\u00a00.920",
         "≈\u00a00.900",
         "± 0.050",
-        "Gaps between groups mean nothing here.",
+        first.warnings[0],
         "All maps",
         "lowdim compare x",
         "n_components = 2",
         "numpy",
     ):
         assert part in found.text, part
-    assert sum(name == "points" for name, _ in found.attributes) == 2  # an R_NX curve each
+    assert sum(name == "points" for name, _ in found.attributes) == 4  # a curve in two charts each
     labels = [value for name, value in found.attributes if name == "aria-label"]
     assert any(label.startswith("Map of 80 objects, first, by PCA") for label in labels)
     assert sum(label.startswith("Shepard diagram") for label in labels) == 2
 
 
-def test_data_without_structure_are_named_first_and_no_map_is_praised(tmp_path):
-    def empty(value):
-        measures = {"trust": Measure(value, headline="close neighbours")}
-        return Findings("There is nothing to see.", measures=measures, no_structure=True)
+def test_the_page_says_what_the_assessment_says(tmp_path):
+    report = assessed()
+    path = write(tmp_path / "report.html", [run(assessment=report)], labels=LABELS)
+    shown = unescape(path.read_text(encoding="utf-8"))
+    assert report.warnings
+    for part in (report.verdict, *report.warnings, f"{float(report.rnx_auc):.3f}"):
+        assert part in shown
+    for measure in quality.MEASURES:
+        known = measure.compared and measure.name in report.measures
+        assert (f">{measure.label}<" in shown) == known
 
-    found = page(tmp_path, [run("a", assessment=empty(0.5)), run("b", assessment=empty(0.6))])
+
+def test_data_without_structure_are_named_first_and_no_map_is_praised(tmp_path):
+    empty = quality.Structure("none", (), N)
+    made = assessed(structure=empty, verdict="There is nothing to see.")
+    other = replace(made, neighborhood_preservation=quality.IntervalEstimate(0.9))
+    found = page(tmp_path, [run("a", assessment=made), run("b", assessment=other)])
     assert found.text.count("There is nothing to see.") == 1
     assert "Best for" not in found.text
     assert "★" in found.text
@@ -303,8 +291,6 @@ def test_an_existing_report_is_replaced_only_by_a_whole_one(tmp_path):
         ([run("a"), run("a")], {}, "runs must have different names"),
         ([run("a"), Run("b", "PCA", {}, np.zeros((3, 2)))], {}, "same objects, got 80 in 'a', 3"),
         ([Run("a", "PCA", {}, np.zeros((3, 2, 2)))], {}, "embedding of 'a' must have one row"),
-        ([run(assessment=Findings(torn=[1.0]))], {}, r"torn of 'a' has shape \(1,\)"),
-        ([run(assessment=Findings(rnx=([1, 2], [1])))], {}, "rnx of 'a' must be two vectors"),
         ([run()], {"labels": [1, 2]}, r"labels 'label' has shape \(2,\)"),
         ([run()], {"ids": ["a"]}, "ids has 1 entries"),
         ([run()], {"images": np.zeros((N, 4))}, r"images must have shape \(80, height"),
@@ -330,12 +316,67 @@ def test_a_browser_runs_the_page(tmp_path, context):
     tab, complaints = browse(context, tmp_path / "report.html")
     dom = Page(tab.content())
     states = [value for name, value in dom.attributes if name == "aria-pressed"]
-    assert len(states) == 7  # move, select, names, two maps to enlarge; by the script, two kinds
-    assert dom.tags.count("option") == 2  # the label and nothing
+    # Move, select, names, regions, trust, filters, one map; two maps to enlarge; two kinds, twice.
+    assert len(states) == 13
+    assert dom.tags.count("option") == 5  # the label, torn and false neighbours and both, nothing
     assert "img" not in dom.tags
     assert "marquee" not in dom.tags
     assert dom.text.count(SHOWN) >= 13  # the legend has it too
     assert complaints == []
+
+
+def test_regions_filters_and_one_map_at_a_time(tmp_path, context):
+    Y = rng.normal(size=(N, 2))
+    kind = np.where(Y[:, 0] > 0, "east", "west")
+    write(tmp_path / "report.html", {"one": Y, "two": -Y}, labels={"side": kind, "north": Y[:, 1]})
+    tab, complaints = browse(context, tmp_path / "report.html")
+    canvas = tab.locator(".scatter canvas:last-of-type").first
+    tab.get_by_role("button", name="Regions").click()
+    tab.get_by_role("button", name="Filters").click()
+    tab.get_by_role("group", name="side").get_by_role("button", name="east").click()
+    east = np.count_nonzero(kind == "east")
+    expect(canvas).to_have_attribute("aria-description", f"{east} of {N} points shown")
+    expect(tab.get_by_role("group", name="side").locator("small").first).not_to_have_text("0")
+    tab.get_by_role("button", name="One map").click()
+    expect(tab.locator("figure.map:visible")).to_have_count(1)
+    tab.get_by_label("Map", exact=True).fill("1")
+    expect(tab.locator("figure.map h3").first).to_have_text("two")
+    tab.get_by_role("button", name="One map").click()
+    expect(tab.locator("figure.map h3").first).to_have_text("one")
+    expect(tab.locator("figure.map:visible")).to_have_count(2)
+    assert complaints == []
+
+
+def test_regions_reasons_and_doubtful_places_are_told(tmp_path, context):
+    group = np.repeat(["ant", "bee"], N // 2)
+    X = rng.normal(size=(N, 4)) + 6 * np.outer(group == "bee", [1, 0, 0, 0])
+    Y = X[:, :2].copy()
+    Y[3] = Y[group == "bee"].mean(axis=0)  # it belongs to the other group
+    Y[7] = np.nan
+    names = ["height", "width", "depth", "<age>"]
+    maps = {"true": Y, "turned": Y @ [[0, -1], [1, 0]]}
+    known = {"X": X, "feature_names": names, "labels": group}
+    dom = page(tmp_path, maps, **known)
+    for part in ("What are the regions?", "What do the maps follow?", "height (+", "<age>"):
+        assert part in dom.text
+    stored = dom.data["maps"]
+    for one in stored:
+        assert np.argmax(np.where((d := decode(one["doubts"], "u1")) == UNKNOWN, 0, d)) == 3
+        assert decode(one["doubts"], "u1")[7] == UNKNOWN
+        # Names stand where the map is drawn, although it was turned to agree with the first one.
+        q = decode(one["points"], "<u2").reshape(N, 2)
+        drawn = one["low"] + one["step"] * q.astype(float)
+        for region in one["regions"][1:]:
+            own = group == region["text"].split()[0]
+            assert np.linalg.norm(np.median(drawn[own], axis=0) - region["point"]) < 1
+    tab, complaints = browse(context, tmp_path / "report.html")
+    canvas = tab.locator(".scatter canvas").first
+    before = canvas.evaluate("canvas => canvas.toDataURL()")
+    tab.get_by_role("button", name="Trust").click()
+    expect(tab.get_by_text("objects whose place is doubtful")).to_be_visible()
+    until(lambda: canvas.evaluate("canvas => canvas.toDataURL()") != before, "one point is faint")
+    assert complaints == []
+    assert page(tmp_path, maps, labels=group).data["maps"][0].keys() >= {"regions"}
 
 
 def test_a_selection_is_described_and_maps_fill_the_view(tmp_path, context):

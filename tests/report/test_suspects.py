@@ -49,4 +49,5 @@ def test_assess_prints_them(tmp_path: Path) -> None:
 def test_the_reason_is_a_sentence() -> None:
     found = lowdim.quality.suspects(X, y)
     at = found.objects.tolist().index(5)
-    assert found.why(at).endswith(f"labelled 0 and {found.n_same[at]} 3.")
+    same = found.n_same[at] or "none"
+    assert found.why(at).endswith(f'have the label "0", {same} "3".')

@@ -10,7 +10,6 @@ fractions, made without functions whose last digit depends on the machine.
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import warnings
 from collections.abc import Callable
@@ -45,6 +44,13 @@ def points(n: int, d: int, dtype: str = "float64") -> np.ndarray:
 def city_blocks(X: np.ndarray) -> np.ndarray:
     """Distances that are sums of exact differences."""
     return np.abs(X[:, None] - X[None]).sum(axis=2)
+
+
+def pins(n: int) -> np.ndarray:
+    """Places of the first five of n objects."""
+    pinned = np.full((n, 2), np.nan)
+    pinned[:5] = [[-3, 1], [2, 2], [0, -4], [1, 0], [5, 1]]
+    return pinned
 
 
 def results(model, X, new=None, more=None) -> list[np.ndarray]:
@@ -117,7 +123,8 @@ def tsne_spectral():
 
 @fit
 def tsne_few_dimensions():
-    return results(lowdim.TSNE(max_iter=260, random_state=0), points(400, 4))
+    X = points(400, 4) / 3  # squares of these are rounded
+    return results(lowdim.TSNE(max_iter=260, random_state=0), X)
 
 
 @fit
@@ -139,6 +146,17 @@ def tsne_manhattan():
 @fit
 def weighted_tsne():
     return results(lowdim.WeightedTSNE(max_iter=260, random_state=0), digits(200))
+
+
+@fit
+def weighted_tsne_global_weight():
+    model = lowdim.WeightedTSNE(global_weight=0.5, max_iter=260, random_state=0)
+    return results(model, digits(200))
+
+
+@fit
+def tsne_pinned():
+    return [lowdim.TSNE(max_iter=260, random_state=0).fit(digits(200), pinned=pins(200)).embedding_]
 
 
 @fit
@@ -214,6 +232,13 @@ def umap_labels():
 
 
 @fit
+def umap_numeric_labels():
+    X = digits(200)
+    model = lowdim.UMAP(n_epochs=60, target_metric="l2", target_weight=0.3, random_state=0)
+    return [model.fit(X, X.sum(axis=1)).embedding_]
+
+
+@fit
 def densmap():
     model = lowdim.UMAP(densmap=True, n_epochs=80, random_state=0)
     return results(model, digits(250))
@@ -232,6 +257,86 @@ def trimap():
 @fit
 def largevis():
     return results(lowdim.LargeVis(random_state=0), digits(200))
+
+
+@fit
+def negative_sampling_tsne():
+    X = digits(620)
+    model = lowdim.NegativeSamplingTSNE(max_iter=50, random_state=0)
+    return results(model, X[:600], None, X[600:])
+
+
+@fit
+def placed_by_layouts():
+    """`transform` of the layouts, and a map of TriMap with another function of the distances."""
+    X, maps = digits(220), []
+    for name in ("PaCMAP", "TriMap", "LargeVis", "NegativeSamplingTSNE"):
+        model = getattr(lowdim, name)(max_iter=30, random_state=0).fit(X[:200])
+        maps.append(model.transform(X[200:]))
+    return [*maps, *results(lowdim.TriMap(weight_temp=1, max_iter=30, random_state=0), X)]
+
+
+@fit
+def sample_weights():
+    X, weights = digits(200), 1 + np.arange(200) % 3
+    models = [
+        lowdim.TSNE(max_iter=260, random_state=0),
+        lowdim.UMAP(n_epochs=60, random_state=0),
+        lowdim.PaCMAP(max_iter=60, random_state=0),
+        lowdim.MDS(max_iter=40, random_state=0),
+    ]
+    return [model.fit(X, sample_weight=weights).embedding_ for model in models]
+
+
+@fit
+def pinned_layouts():
+    X, pinned = digits(200), pins(200)
+    models = [
+        lowdim.UMAP(n_epochs=60, random_state=0),
+        lowdim.PaCMAP(max_iter=60, random_state=0),
+        lowdim.LargeVis(max_iter=40, random_state=0),
+        lowdim.NegativeSamplingTSNE(max_iter=40, random_state=0),
+        lowdim.TriMap(max_iter=60, random_state=0),
+    ]
+    return [model.fit(X, pinned=pinned, pin_strength=0.1).embedding_ for model in models]
+
+
+@fit
+def aligned_umap():
+    X = digits(250)
+    shared = {i: i - 50 for i in range(50, 200)}
+    model = lowdim.UMAP(n_epochs=40, random_state=0)
+    return [one.embedding_ for one in lowdim.fit_aligned(model, [X[:200], X[50:]], [shared])]
+
+
+@fit
+def aligned_tsne_and_mds():
+    X = digits(170)
+    slices, shared = [X[:130], X[40:]], {i: i - 40 for i in range(40, 130)}
+    models = [lowdim.TSNE(max_iter=260, random_state=0), lowdim.MDS(max_iter=30, random_state=0)]
+    aligned = [lowdim.fit_aligned(model, slices, [shared]) for model in models]
+    return [one.embedding_ for pair in aligned for one in pair]
+
+
+@fit
+def updates():
+    X = digits(140)
+    models = [
+        lowdim.SymmetricSNE(max_iter=260, random_state=0),
+        lowdim.SNE(max_iter=40, random_state=0),
+        lowdim.MultiscaleSNE(max_iter=20, random_state=0),
+        lowdim.NeRV(max_iter=20, random_state=0),
+        lowdim.LargeVis(max_iter=30, random_state=0),
+    ]
+    return [model.fit(X[:120]).update(X[120:]).embedding_ for model in models]
+
+
+@fit
+def equally_far_neighbors():
+    """Searched in a k-d tree: on a grid most neighbours are equally far."""
+    grid = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
+    models = [lowdim.TSNE(max_iter=255, random_state=0), lowdim.UMAP(n_epochs=60, random_state=0)]
+    return [place for model in models for place in results(model, grid, grid[::9] + 0.5)]
 
 
 # --- stress ---------------------------------------------------------------------------------------
@@ -273,9 +378,66 @@ def mds_splines():
 
 
 @fit
+def mds_sphere():
+    return results(lowdim.MDS(3, surface="sphere", max_iter=60, random_state=0), digits(100))
+
+
+@fit
+def mds_pinned():
+    X = digits(150)
+    models = [lowdim.MDS(max_iter=40, random_state=0), lowdim.MDS(max_iter=40, random_state=0)]
+    held = models[0].fit(X, pinned=20 * pins(150)).embedding_
+    return [held, models[1].fit(X, pinned=20 * pins(150), pin_strength=0.2).embedding_]
+
+
+@fit
+def mds_covariates():
+    X = digits(150)
+    return [lowdim.MDS(max_iter=40, random_state=0).fit(X, covariates=X[:, 18:22]).embedding_]
+
+
+@fit
+def mds_sampled():
+    model = lowdim.MDS(method="sampled", max_iter=40, random_state=0)
+    return results(model, digits(300))
+
+
+@fit
+def unfolding():
+    table = digits(60)[:, 10:30] + np.arange(20) / 8
+    return results(lowdim.Unfolding(max_iter=100, random_state=0), table[:50], table[50:])
+
+
+@fit
+def unfolding_ratio():
+    model = lowdim.Unfolding(disparities="ratio", n_init=2, max_iter=100, random_state=0)
+    return [model.fit(1 + digits(60)[:, 10:30]).embedding_, model.objects_]
+
+
+@fit
+def minimum_distortion():
+    """Each penalty and each constraint."""
+    graph = lowdim.neighbors(digits(150), 8)
+    penalties = ("linear", "cubic", "huber", "logistic", "log1p")
+    choices = [{"penalty": name, "constraint": "standardized"} for name in penalties]
+    choices += [{"repulsion": name, "constraint": "centered"} for name in ("log", "inverse")]
+    choices += [{"constraint": pins(150), "init": "random"}]
+    options = {"negative_sample_rate": 1, "max_iter": 30, "random_state": 0}
+    maps = [lowdim.embed(graph, **choice, **options).embedding for choice in choices]
+    return [*maps, lowdim.embed(graph, lengths=True, constraint="centered").embedding]
+
+
+@fit
 def sammon():
     X = digits(140)
     return results(lowdim.Sammon(max_iter=60, random_state=0), X[:120], X[120:])
+
+
+@fit
+def sammon_majorization():
+    D = city_blocks(digits(100))
+    model = lowdim.Sammon(method="majorize", metric="precomputed", max_iter=60, random_state=0)
+    return results(model, D)
 
 
 @fit
@@ -298,10 +460,27 @@ def indscal():
 
 
 @fit
+def indscal_other_spaces():
+    X = digits(40)
+    stack = np.stack([city_blocks(X), city_blocks(X[:, :32]) * 2, city_blocks(X[:, 32:]) * 3])
+    models = [
+        lowdim.INDSCAL(constraint=name, max_iter=30, random_state=0)
+        for name in ("identity", "idioscal")
+    ]
+    return [part for model in models for part in (*results(model, stack), model.weights_)]
+
+
+@fit
 def self_organizing_map():
     X = digits(250)
     model = lowdim.SelfOrganizingMap(random_state=0)
     return [*results(model, X[:230], X[230:]), model.codebook_]
+
+
+@fit
+def self_organizing_torus():
+    model = lowdim.SelfOrganizingMap(shape=(6, 5), toroidal=True, training="online", random_state=0)
+    return [*results(model, digits(200)), model.codebook_]
 
 
 # --- main -----------------------------------------------------------------------------------------
@@ -318,13 +497,14 @@ def digest(arrays: list[np.ndarray]) -> str:
 
 def main(names: list[str]) -> None:
     warnings.simplefilter("ignore")
-    write = names == ["--write"]
-    digests = {name: digest(FITS[name]()) for name in (FITS if write or not names else names)}
-    text = json.dumps(digests, indent=1)
-    if write:
-        Path(__file__).with_name("digests.json").write_text(text + "\n")
-    else:
-        print(text)
+    file = sys.stdout
+    if names == ["--write"]:
+        file, names = Path(__file__).with_name("digests.json").open("w"), []
+    separator = "{\n"
+    for name in names or FITS:  # printed one by one, because an emulated processor takes long
+        print(f'{separator} "{name}": "{digest(FITS[name]())}"', end="", file=file, flush=True)
+        separator = ",\n"
+    print("\n}", file=file)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from numpy._core._multiarray_umath import __cpu_features__ as features
+
+from lowdim.catalog import CATALOG
 
 HERE = Path(__file__).parent
 NO_FMA = "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable"
@@ -36,6 +39,15 @@ SETTINGS: dict[str, dict[str, str]] = {
         "LOWDIM_NUM_THREADS": "3",
     },
 }
+NOT_PROMISED = {
+    "MaximumVarianceUnfolding": "solves a semidefinite programme by LAPACK",
+    "NeighborhoodComponentsAnalysis": "learns a metric by BLAS",
+    "LargeMarginNearestNeighbor": "learns a metric by BLAS",
+    "InformationTheoreticMetricLearning": "learns a metric by BLAS",
+    "Autoencoder": "is trained by PyTorch",
+    "ParametricTSNE": "is trained by PyTorch",
+    "ParametricUMAP": "is trained by PyTorch",
+}
 NEEDED = {"AVX-512": "AVX512_SKX", "AVX2": "AVX2", "portable": "SSE42"}
 
 
@@ -51,3 +63,18 @@ def test_digests(setting: str) -> None:
     assert run.returncode == 0, run.stderr
     wanted = json.loads((HERE / "digests.json").read_text())
     assert json.loads(run.stdout) == wanted
+
+
+def test_every_method_of_the_catalog_is_fitted_here() -> None:
+    """By `fits.py`, bit for bit, or by `spectral_maps.py`, to a millionth, if it is promised."""
+    text = {name: (HERE / name).read_text() for name in ("fits.py", "spectral_maps.py")}
+    fitted = {name: set(re.findall(r"lowdim\.(\w+)\(|\"(\w+)\"", text[name])) for name in text}
+    for method in CATALOG:
+        names = {name for name in text if any(method.name in pair for pair in fitted[name])}
+        if method.name in NOT_PROMISED:
+            wanted = set()
+        elif method.family == "spectral" or method.name == "PHATE":  # begins with eigenvectors
+            wanted = {"spectral_maps.py"}
+        else:
+            wanted = {"fits.py"}
+        assert names == wanted, method.name

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import platform
 import signal
 import stat
 import subprocess
@@ -228,30 +227,23 @@ with replace_file(sys.argv[1], force=True) as temporary:
 
 
 @posix
-def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
+def test_a_killed_process_leaves_the_old_file(tmp_path):
     path = tmp_path / "map.csv"
     path.write_text("old")
     assert run_python(KILLED, path).returncode == -signal.SIGKILL
     assert path.read_text() == "old"
-    assert len(os.listdir(tmp_path)) == 2
-    write(tmp_path / "map.tsv", "another target")
-    assert len(os.listdir(tmp_path)) == 3
     write(path, "new")
-    assert sorted(os.listdir(tmp_path)) == ["map.csv", "map.tsv"]
+    assert path.read_text() == "new"
 
 
-@posix
-def test_what_living_processes_and_other_machines_write_is_left_alone(tmp_path, monkeypatch):
+def test_another_writer_may_be_quicker(tmp_path):
     path = tmp_path / "map.csv"
     with replace_file(path, force=True) as temporary:
         temporary.write_text("slow")
         write(path, "quick")
         assert temporary.exists()
     assert path.read_text() == "slow"
-    monkeypatch.setattr(platform, "node", lambda: "another")
-    assert run_python(KILLED, path).returncode == -signal.SIGKILL
-    write(path, "new")
-    assert len(os.listdir(tmp_path)) == 2, "its process may be alive there"
+    assert os.listdir(tmp_path) == ["map.csv"]
 
 
 def test_readers_and_writers_in_threads_see_complete_files_only(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 
 import lowdim
 from lowdim.runtime.callbacks import phase, show_progress
-from lowdim.runtime.progress import part_counter, report_parts
-from lowdim.runtime.scheduling import run, use_threads
+from lowdim.runtime.context import override
+from lowdim.runtime.scheduling import Count, part_counter, run, use_threads
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -23,6 +23,14 @@ def test_phases_are_shown_on_request_only(capsys):
         assert f"Isomap: {name}" in shown.err
     assert "Isomap: geodesics: 100%" in shown.err
     assert "60/60" in shown.err
+
+
+def test_lines_on_request(capsys):
+    fitted = lowdim.TSNE(perplexity=5, max_iter=620, verbose=2).fit(X)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "Iteration" in line]
+    numbers = [int(line.split()[2].rstrip(":")) for line in lines]
+    assert numbers == [*range(50, 601, 50), 620]
+    assert float(lines[-1].split("error = ")[1]) == pytest.approx(fitted.kl_divergence_, abs=1e-4)
 
 
 def test_the_command_shows_phases_of_methods_without_verbose(capsys):
@@ -63,7 +71,7 @@ def test_products_of_an_eigensolver_are_counted(capsys):
 
 def test_the_count_does_not_depend_on_threads_or_nesting():
     seen = []
-    with report_parts(lambda finished, total: seen.append((finished, total))):
+    with override(count=Count(lambda finished, total: seen.append((finished, total)))):
         with use_threads(3):
             assert run(lambda i: 2 * i, range(5), counts=True) == [0, 2, 4, 6, 8]
             run(str, range(4))  # not counted

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.backends import backend, native
+from lowdim.backends import backend
+from lowdim.backends.native import BACKEND
 from lowdim.runtime import context
 from lowdim.runtime.context import Context, current, n_threads
 from lowdim.runtime.scheduling import run, use_threads
@@ -28,7 +29,7 @@ def _machine_of_eight_cores(monkeypatch):
 
 def test_without_a_block_everything_is_taken_from_the_machine():
     assert current() == Context("cpu", 8, None)
-    assert backend() is native
+    assert backend() is BACKEND
 
 
 def test_a_block_sets_what_it_names_and_ends():
@@ -60,12 +61,14 @@ def test_a_refused_block_changes_nothing():
 
 
 def test_a_device_is_a_module_that_is_imported_when_it_is_asked_for(monkeypatch):
+    elsewhere = object()
+    monkeypatch.setattr(lowdim.checks, "BACKEND", elsewhere, raising=False)
     monkeypatch.setitem(context.ENGINES, "elsewhere", "lowdim.checks")
     with lowdim.compute(device="elsewhere"):
-        assert backend() is lowdim.checks
+        assert backend() is elsewhere
         with lowdim.compute(n_jobs=1):
-            assert backend() is lowdim.checks
-    assert backend() is native
+            assert backend() is elsewhere
+    assert backend() is BACKEND
 
 
 # --- numbers of threads ---------------------------------------------------------------------------
@@ -218,7 +221,7 @@ def test_auto_takes_a_gpu_for_many_objects_only(monkeypatch):
     engine = pytest.importorskip("lowdim.backends.torch")
     monkeypatch.setattr(engine, "gpu", lambda: "torch:cpu")
     with lowdim.compute(device="auto"):
-        assert current().backend is native
+        assert current().backend is BACKEND
         with context.resolve_device(context.AUTO_FROM - 1):
             assert current().device == "cpu"
         with context.resolve_device(context.AUTO_FROM):

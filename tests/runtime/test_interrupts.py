@@ -116,6 +116,16 @@ def test_at_every_line_of_a_fit_the_next_has_the_same_bits():
     np.testing.assert_array_equal(lowdim.PCA(2).fit_transform(X), expected)
 
 
+def test_at_every_line_of_saving_the_file_is_complete(tmp_path):
+    """Ctrl-C became "Can't close the ZIP file while there is an open writing handle on it"."""
+    model = lowdim.PCA(2).fit(np.random.RandomState(0).standard_normal((30, 4)))
+    path = tmp_path / "model.lowdim"
+    model.save(path)
+    assert interrupted_everywhere(lambda: model.save(path), "line") > 20
+    assert list(tmp_path.iterdir()) == [path]
+    np.testing.assert_array_equal(lowdim.load(path).embedding_, model.embedding_)
+
+
 def test_the_handler_of_the_user_is_called():
     pressed = []
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(1))

@@ -172,7 +172,7 @@ def smallest(D):
 
 
 @given(n=st.integers(4, 14), seed=st.integers(0, 10**6))
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 def test_the_constants_are_the_least_that_make_dissimilarities_euclidean(n, seed):
     D = random_dissimilarities(n, seed)
     assume(smallest(D) < -1e-6)

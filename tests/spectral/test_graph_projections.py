@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -123,11 +125,41 @@ def test_more_features_than_objects():
     np.testing.assert_allclose(whole.eigenvalues_, free.eigenvalues_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("cls", METHODS)
+def test_constant_and_dependent_features_and_units_do_not_matter(cls, X):
+    simple = cls(2, n_neighbors=9).fit(X)
+    graph = replace(lowdim.neighbors(X, 9), fingerprint="")
+    more = np.column_stack([X * np.array([1e-6, 1, 1e6, 1, 1, 1]), X[:, 0] + X[:, 1], X[:, 3]])
+    more = np.column_stack([more, np.full(len(X), 0.1)])
+    if cls is LocalityPreservingProjections:  # whose graph alone decides, not the features
+        wide = cls(2, n_neighbors=9, t=simple.t_).fit(more, graph=graph)
+        np.testing.assert_allclose(wide.embedding_, simple.embedding_, atol=1e-8)
+    everything = cls(6, n_neighbors=9).fit(more)
+    with pytest.warns(UserWarning, match=r"exceeds the rank of the centred features, 6"):
+        assert not cls(7, n_neighbors=9).fit_transform(more)[:, 6].any()
+    np.testing.assert_allclose(everything.inverse_transform(everything.embedding_), more, atol=1e-4)
+
+
+@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.filterwarnings("ignore:.*are the same")
+def test_objects_in_one_place_are_refused(cls):
+    with pytest.raises(ValueError, match="all objects are in one place"):
+        cls(2, n_neighbors=5).fit(np.full((50, 4), 7.3))
+
+
+@pytest.mark.parametrize("name", ["n_components", "tangent_dimension"])
+def test_errors_name_the_dimension_of_tangent_spaces(X, name):
+    with pytest.raises(ValueError, match=rf"n_neighbors must be more than {name} \(3\), got 3"):
+        LinearLocalTangentSpaceAlignment(**{name: 3}, n_neighbors=3).fit(X)
+    with pytest.raises(TypeError, match=f"{name} must be an integer"):
+        LinearLocalTangentSpaceAlignment(**{name: "2"}).fit(X)
+
+
 def test_errors_name_the_argument(X):
-    with pytest.raises(ValueError, match="n_neighbors"):
-        LinearLocalTangentSpaceAlignment(3, n_neighbors=3).fit(X)
     with pytest.raises(ValueError, match="n_principal_components"):
         NeighborhoodPreservingEmbedding(n_principal_components=1.5).fit(X)
+    with pytest.raises(ValueError, match="kernel must be one of"):
+        NeighborhoodPreservingEmbedding(kernel=np.zeros((20, 2))).fit(X)
     with pytest.warns(UserWarning, match="exceeds the rank"):
         Y = NeighborhoodPreservingEmbedding(2).fit_transform(X[:, :1])
     assert not Y[:, 1].any()

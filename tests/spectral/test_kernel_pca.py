@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.decomposition import KernelPCA as Reference
 from sklearn.metrics.pairwise import rbf_kernel
 
-import lowdim
-from helpers import aligned, axis_signs
-from lowdim import DiffusionMap, Isomap, KernelPCA, LaplacianEigenmaps, LocallyLinearEmbedding
-from lowdim.data import swiss_roll
+from helpers import axis_signs
+from lowdim import KernelPCA
 
 KERNELS = [
     ("linear", {}),
@@ -155,114 +152,3 @@ def test_pre_images_of_other_kernels_need_to_be_learned():
             estimator.inverse_transform(estimator.embedding_)
     with pytest.raises(ValueError, match="precomputed"):
         KernelPCA(2, kernel="precomputed", fit_inverse_transform=True).fit(np.eye(9))
-
-
-# --- kernels of the neighbour graph: other spectral methods are kernel PCA ---------------------
-
-ROLL, NEW = swiss_roll(300, random_state=0)[0], swiss_roll(25, random_state=1)[0]
-GRAPH = {"n_neighbors": 9}
-UNNORMALIZED = LaplacianEigenmaps(n_neighbors=9, normalization="none")
-
-
-def graph_model(kernel, X=ROLL, n_components=2, **params):
-    return KernelPCA(n_components, kernel=kernel, kernel_params={**GRAPH, **params}).fit(X)
-
-
-def no_scale(eigenvalues, model):
-    return np.ones(2)
-
-
-def lle_scale(eigenvalues, model):
-    """Each coordinate has the length of the root of the kernel's eigenvalue, instead of one."""
-    return np.sqrt(model.eigenvalues_)
-
-
-def commute_scale(eigenvalues, model):
-    return 1 / np.sqrt(eigenvalues)
-
-
-def diffusion_scale(eigenvalues, model):
-    return np.exp(-0.7 * eigenvalues / 2)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "params", "method", "scale"),
-    [
-        ("isomap", {}, Isomap(n_neighbors=9), no_scale),
-        ("lle", {}, LocallyLinearEmbedding(n_neighbors=9), lle_scale),
-        ("commute_time", {}, UNNORMALIZED, commute_scale),
-        ("diffusion", {"time": 0.7}, UNNORMALIZED, diffusion_scale),
-    ],
-)
-def test_other_methods_are_kernel_pca(kernel, params, method, scale):
-    """Ham et al. 2004; for new objects Bengio et al. 2004."""
-    ours, theirs = graph_model(kernel, **params), method.fit(ROLL)
-    factors = scale(getattr(theirs, "eigenvalues_", None), ours)
-    expected = theirs.embedding_ * factors
-    signs = np.where((ours.embedding_ * expected).sum(axis=0) < 0, -1, 1)
-    size = np.abs(expected).max()
-    np.testing.assert_allclose(ours.embedding_ * signs, expected, atol=1e-6 * size)
-    placed = theirs.transform(NEW) * factors
-    np.testing.assert_allclose(ours.transform(NEW) * signs, placed, atol=1e-6 * size)
-
-
-def test_the_diffusion_kernel_has_the_axes_of_diffusion_maps_on_a_regular_graph():
-    """Where all degrees are equal, L and the random walk have the same eigenvectors."""
-    angles = np.arange(40) * 2 * np.pi / 40
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    ours = KernelPCA(2, kernel="diffusion", kernel_params={"radius": 0.5}).fit_transform(circle)
-    theirs = DiffusionMap(2, radius=0.5).fit_transform(circle)
-    np.testing.assert_allclose(ours.std(axis=0), ours.std(), rtol=1e-6)  # one double eigenvalue
-    turn = np.linalg.lstsq(theirs, ours, rcond=None)[0]
-    np.testing.assert_allclose(theirs @ turn, ours, atol=1e-9)
-    np.testing.assert_allclose(turn @ turn.T, turn[0] @ turn[0] * np.eye(2), atol=1e-9)
-
-
-@pytest.mark.parametrize(("kernel", "atol"), [("isomap", 1e-9), ("diffusion", 0), ("lle", 0.1)])
-def test_training_objects_return_to_their_places(kernel, atol):
-    model = graph_model(kernel)
-    size = np.abs(model.embedding_).max()
-    np.testing.assert_allclose(model.transform(ROLL), model.embedding_, atol=atol * size)
-    np.testing.assert_allclose(model.inverse_transform(model.embedding_), ROLL, atol=1e-3)
-
-
-@pytest.mark.parametrize("kernel", ["isomap", "lle", "commute_time", "diffusion"])
-def test_graph_kernels_keep_the_contract(kernel, tmp_path):
-    """Row independence, float32, sparse input, saving."""
-    model = graph_model(kernel)
-    placed = model.transform(NEW)
-    np.testing.assert_array_equal(model.transform(NEW[3:5]), placed[3:5])
-    model.save(tmp_path / "model")
-    np.testing.assert_array_equal(lowdim.load(tmp_path / "model").transform(NEW), placed)
-    sparse = graph_model(kernel, csr_array(ROLL))
-    size = np.abs(model.embedding_).max()
-    np.testing.assert_allclose(
-        aligned(sparse.embedding_, model.embedding_), model.embedding_, atol=1e-6 * size
-    )
-    single = graph_model(kernel, ROLL.astype(np.float32))
-    assert single.embedding_.dtype == single.transform(NEW).dtype == np.float32
-    for n_jobs in (1, 3):
-        with lowdim.compute(n_jobs=n_jobs):
-            np.testing.assert_array_equal(graph_model(kernel).embedding_, model.embedding_)
-
-
-@pytest.mark.parametrize("kernel", ["isomap", "commute_time"])
-def test_graph_kernels_join_components_or_refuse(kernel):
-    apart = np.vstack([ROLL[:100], ROLL[100:200] + 1000])
-    with pytest.warns(UserWarning, match=r"connected components.* joined"):
-        graph_model(kernel, apart)
-    with pytest.raises(ValueError, match="connected components"):
-        graph_model(kernel, apart, disconnected="raise")
-    with pytest.raises(ValueError, match="disconnected must be one of 'join', 'raise'"):
-        graph_model(kernel, apart, disconnected="separate")
-
-
-def test_arguments_of_graph_kernels_are_checked():
-    with pytest.raises(ValueError, match=r"kernel_params: kernel='lle' has no parameter 't'"):
-        graph_model("lle", t=1.0)
-    with pytest.raises(ValueError, match=r"time must lie in \(0, inf\]"):
-        graph_model("diffusion", time=0)
-    with pytest.raises(ValueError, match=r"function of two vectors.*interpolates"):
-        KernelPCA(2, kernel="isomap", fit_inverse_transform=True).fit(ROLL)
-    with pytest.raises(ValueError, match=r"kernel must be one of 'linear'.*'commute_time'"):
-        KernelPCA(2, kernel="geodesic").fit(ROLL)

@@ -213,6 +213,9 @@ def test_bad_affinities():
         LaplacianEigenmaps(affinity="nonsense").fit(X)
     with pytest.raises(ValueError, match="negative for objects"):
         LaplacianEigenmaps(affinity="linear").fit(X)
+    for method in (LaplacianEigenmaps, SpectralClustering):
+        with pytest.raises(ValueError, match="says that X holds dissimilarities"):
+            method(affinity="rbf", metric="precomputed").fit(-cdist(X, X))
     with pytest.raises(ValueError, match="object 2 has no positive weight"):
         LaplacianEigenmaps(1, affinity="precomputed").fit([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     two = np.kron(np.eye(2), np.ones((4, 4)))
@@ -248,6 +251,7 @@ def test_a_given_graph_of_several_components_is_embedded_with_a_warning(method):
 
 
 @pytest.mark.filterwarnings("ignore:the number of connected components")
+@pytest.mark.filterwarnings("ignore:Axes 1 and 2 of the map are exchangeable")  # of 49 equal ones
 def test_equal_cliques_have_the_same_map_at_every_call():
     """Lanczos iterations draw a new vector when they meet an invariant subspace."""
     X = np.repeat(np.eye(50), 8, axis=0)

@@ -8,7 +8,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 
 from lowdim import MaximumVarianceUnfolding, compute, data, neighbors
-from lowdim.spectral.maximum_variance import maximum_variance
+from lowdim.spectral.maximum_variance import factorized, maximum_variance
 
 
 def edges(estimator):
@@ -100,66 +100,8 @@ def agreement(Y, reference):
     return np.sqrt(1 - procrustes(reference, Y)[2])
 
 
-def test_landmarks_unfold_as_the_laplacian_does():
-    X, position = data.swiss_roll(800, random_state=1)
-    smooth = MaximumVarianceUnfolding(n_neighbors=6, solver="factorized").fit(X)
-    few = MaximumVarianceUnfolding(n_neighbors=6, n_landmarks=30, random_state=0).fit(X)
-    assert agreement(few.embedding_, smooth.embedding_) > 0.98
-    assert abs(np.corrcoef(few.embedding_[:, 0], position)[0, 1]) > 0.97
-    assert few.length_error_ < 0.05
-    assert np.median(np.abs(kept(few, few.embedding_) - 1)) < 0.02
-    assert few.landmarks_.shape == (30,)
-    assert (np.diff(few.landmarks_) > 0).all()
-    few.set_params(n_landmarks=None, max_iter=100).fit(X[:100])
-    assert not hasattr(few, "landmarks_")
-
-
-@pytest.mark.parametrize("measure", ["euclidean", "precomputed", "minkowski", "radius"])
-def test_landmarks_recover_a_plane(measure):
-    points = np.random.RandomState(0).uniform(size=(200, 2))
-    plane = points @ np.linalg.qr(np.random.RandomState(1).standard_normal((5, 2)))[0].T
-    params = {"n_neighbors": None, "radius": 0.25} if measure == "radius" else {"n_neighbors": 10}
-    if measure == "precomputed":
-        plane = cdist(plane, plane)
-    if measure != "radius":
-        params["metric"] = measure
-    Y = MaximumVarianceUnfolding(n_landmarks=12, **params).fit_transform(plane)
-    np.testing.assert_allclose(pdist(Y), pdist(points), rtol=0.01, atol=2e-3)
-
-
-def test_landmarks_in_components_that_a_bridge_joins():
-    X = data.s_curve(120, random_state=0)[0]
-    apart = np.concatenate([X, X[:60] + 5])
-    estimator = MaximumVarianceUnfolding(n_landmarks=12, n_neighbors=6)
-    with pytest.warns(UserWarning, match="joined by their shortest bridges"):
-        estimator.fit(apart)
-    assert np.isfinite(estimator.embedding_).all()
-    assert estimator.length_error_ < 0.05
-
-
-def test_landmarks_in_one_place():
-    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]], 10, axis=0)
-    estimator = MaximumVarianceUnfolding(n_landmarks=3, n_neighbors=12)
-    refused = 0
-    for seed in range(8):
-        try:
-            Y = estimator.set_params(random_state=seed).fit_transform(X)
-        except ValueError as error:
-            assert "too few different places" in str(error)  # noqa: PT017
-            refused += 1
-        else:
-            assert np.isfinite(Y).all()
-    assert 0 < refused < 8
-
-
-def test_landmarks_need_more_than_a_graph(bent):
-    graph = neighbors(bent, 5)
-    with pytest.raises(ValueError, match="n_landmarks needs the distances between"):
-        MaximumVarianceUnfolding(n_landmarks=10, metric="precomputed").fit(graph)
-
-
 def test_a_map_that_did_not_converge_is_warned_of(bent):
-    estimator = MaximumVarianceUnfolding(n_landmarks=10, max_iter=1)
+    estimator = MaximumVarianceUnfolding(solver="factorized", max_iter=1)
     with pytest.warns(UserWarning, match="stopped after max_iter=1 iterations") as caught:
         estimator.fit(bent)
     assert caught[0].filename == __file__
@@ -279,9 +221,6 @@ def test_new_points_keep_their_distances(bent):
         ({"max_iter": 0}, "max_iter must be at least 1"),
         ({"tol": 0.0}, "tol must lie in"),
         ({"n_functions": 0}, "n_functions must be at least 1"),
-        ({"n_landmarks": 2}, "n_landmarks must be at least 3"),
-        ({"n_landmarks": 31}, "n_landmarks must be at most 30"),
-        ({"n_landmarks": 9, "solver": "interior-point"}, "n_landmarks needs the factorised"),
         ({"common_neighbors": "yes"}, "common_neighbors must be True or False"),
     ],
 )
@@ -292,9 +231,8 @@ def test_bad_parameters(params, message, bent):
 
 def test_data_of_many_dimensions_are_refused_before_they_fill_the_memory(monkeypatch):
     """The factors of the graph of ten-dimensional data have about n^2 entries, of a curve n."""
-    module = maximum_variance
-    monkeypatch.setattr(module, "CLAIMED_FROM", 1000)
-    monkeypatch.setattr(module, "SAMPLES", (100, 400))
+    monkeypatch.setattr(maximum_variance, "CLAIMED_FROM", 1000)
+    monkeypatch.setattr(factorized, "SAMPLES", (100, 400))
     estimator = MaximumVarianceUnfolding(solver="factorized", max_iter=3)
     blob = np.random.RandomState(0).standard_normal((1500, 10))
     with compute(memory="24MB", n_jobs=1):  # each thread takes some of it

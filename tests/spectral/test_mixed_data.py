@@ -150,6 +150,15 @@ def test_a_missing_value_is_an_error_that_says_where(people, column):
         FactorAnalysisOfMixedData().fit(people).transform(gap)
 
 
+def test_one_number_is_one_categorical_column(people):
+    first = people[people.columns[:1]].astype("category").assign(**people.iloc[:, 1:])
+    Y = FactorAnalysisOfMixedData(categorical_features=0).fit_transform(people)
+    np.testing.assert_array_equal(Y, FactorAnalysisOfMixedData().fit_transform(first))
+    for wrong in (0.5, 3j, np.array(9), [np.zeros(3)]):
+        with pytest.raises(ValueError, match="categorical_features"):
+            FactorAnalysisOfMixedData(categorical_features=wrong).fit(people)
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_extreme_numbers_give_the_same_map(people, scale):
     Y = FactorAnalysisOfMixedData().fit_transform(people)

@@ -117,7 +117,6 @@ def test_pca_is_classical_mds_is_linear_kernel_pca():
     Y = PCA(3).fit_transform(X)
     for other in (
         ClassicalMDS(3).fit_transform(X),
-        ClassicalMDS(7, method="cholesky").fit_transform(X)[:, :3],
         ClassicalMDS(3, metric="precomputed").fit_transform(D),
         KernelPCA(3).fit_transform(X),
         KernelPCA(3, kernel="precomputed").fit_transform(X @ X.T),
@@ -200,3 +199,55 @@ def test_a_singular_covariance_has_no_density_beside_its_subspace():
     expected = inside.score_samples(Z) - np.log(along)
     np.testing.assert_allclose(plane.score_samples(X), expected, rtol=1e-9)
     np.testing.assert_allclose(plane.get_precision(), np.linalg.pinv(plane.get_covariance()))
+
+
+# --- weighted objects ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (9, 30)])
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh", "gram_eigh"])
+def test_whole_weights_are_repeated_rows(shape, solver):
+    random = np.random.default_rng(0)
+    X, counts = random.normal(size=shape) + 5, random.integers(0, 4, shape[0])
+    weighted = PCA(4, svd_solver=solver).fit(X, sample_weight=counts)
+    repeated = PCA(4).fit(np.repeat(X, counts, axis=0))
+    for name in ("mean_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8)
+    signs = np.sign((weighted.components_ * repeated.components_).sum(axis=1))
+    np.testing.assert_allclose(
+        weighted.components_, signs[:, None] * repeated.components_, atol=1e-7
+    )
+    np.testing.assert_allclose(weighted.embedding_, weighted.transform(X), atol=1e-12)
+    assert weighted.n_samples_ == len(X)
+    if shape == (40, 6):
+        assert weighted.noise_variance_ == pytest.approx(repeated.noise_variance_)
+        new = random.normal(size=(30, 6))
+        for model in (weighted, repeated):
+            model.update(new)
+        np.testing.assert_allclose(
+            weighted.explained_variance_, repeated.explained_variance_, rtol=1e-8
+        )
+
+
+def test_weights_change_only_by_their_ratio_as_they_grow():
+    X, w = correlated(50, 5), np.linspace(1, 2, 50)
+    one, many = (PCA(2).fit(X, sample_weight=w * c) for c in (1e3, 1e9))
+    np.testing.assert_allclose(one.embedding_, many.embedding_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weight", "problem"),
+    [
+        (np.ones(3), "sample_weight has 3 entries, but X has 50 objects"),
+        (-np.ones(50), r"sample_weight must not be negative, found -1 at \[0\]"),
+        (np.full(50, 0.01), "sample_weight must have a sum above 1, got 0.5"),
+    ],
+)
+def test_wrong_weights_are_refused(weight, problem):
+    with pytest.raises(ValueError, match=problem):
+        PCA(2).fit(correlated(50, 5), sample_weight=weight)
+
+
+def test_weights_need_a_number_of_components():
+    with pytest.raises(ValueError, match="a number or a share"):
+        PCA("mle").fit(correlated(50, 5), sample_weight=np.ones(50))

@@ -10,8 +10,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.kernels import KernelCenter, centered_kernel
-from lowdim.spectral.projection import gower_projection, kernel_projection
-from lowdim.spectral.scaling import classical_scaling, gram_operator, squared_means
+from lowdim.spectral.scaling import (
+    classical_scaling,
+    gower_projection,
+    kernel_projection,
+    squared_means,
+)
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(50, 3)) * [3, 2, 1]
@@ -19,7 +23,7 @@ NEW = RANDOM.normal(size=(8, 3))
 
 
 def fitted(D, k):
-    scaling = classical_scaling(gram_operator(D), k, trace=float((D**2).sum() / (2 * len(D))))
+    scaling = classical_scaling(D, k)
     return scaling, squared_means(D)
 
 

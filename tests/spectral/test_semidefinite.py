@@ -11,8 +11,8 @@ from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.spectral.laplacian import laplacian, weight_matrix
 from lowdim.spectral.maximum_variance import factorized as module
-from lowdim.spectral.maximum_variance.edge_lengths import compliance, lengths_of
 from lowdim.spectral.maximum_variance.factorized import low_rank, solve_in_span
+from lowdim.spectral.maximum_variance.lengths import compliance, lengths_of
 from lowdim.spectral.maximum_variance.semidefinite import interior_point
 
 

@@ -131,3 +131,13 @@ def test_n_components_counts_the_trivial_eigenvector_as_scikit_learn_does():
         assert ours.fit(X).cluster_centers_.shape == (4, k - 1)
         assert adjusted_rand_score(theirs.labels_, ours.labels_) > 0.9
         np.testing.assert_array_equal(ours.predict(X), ours.labels_)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_more_eigenvectors_than_clusters_give_the_labels_of_scikit_learn(seed):
+    """k-means has many solutions of nearly the same inertia there: ten starts miss the best one."""
+    X, _ = make_blobs(120, centers=4, cluster_std=2.5, random_state=seed)
+    options = {"n_components": 6, "affinity": "rbf", "gamma": 0.1, "n_init": 100}
+    ours = SpectralClustering(4, random_state=0, **options).fit_predict(X)
+    theirs = Theirs(4, random_state=0, **options).fit_predict(X)
+    assert adjusted_rand_score(ours, theirs) == 1

@@ -11,8 +11,8 @@ from helpers import with_threads
 from lowdim import data, neighbors
 from lowdim.backends import backend
 from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph
-from lowdim.spectral import spectral_start as module
-from lowdim.spectral.spectral_start import spectral_start
+from lowdim.spectral import starts as module
+from lowdim.spectral.starts import spectral_start
 
 
 def graph_of(X, k=9):

@@ -8,9 +8,10 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 import lowdim
 from lowdim.backends import backend
+from lowdim.checks import fixed_seed
 from lowdim.runtime.callbacks import Monitor
 from lowdim.stress.curvilinear import rule as solver
-from lowdim.stress.curvilinear.rule import Decrease, curvilinear, initial, seed_of
+from lowdim.stress.curvilinear.rule import Decrease, curvilinear, initial
 
 
 def plain_sweep(D, pins, Y, alpha, reach, step):
@@ -149,7 +150,7 @@ def test_the_epochs_are_sweeps(neighborhood):
     Y, history = start.copy(), []
     ranked = np.argsort((start**2).sum(axis=1))
     for epoch, (alpha, reach) in enumerate([(0.4, 2.0), (0.2, 1.0), (0.1, 0.5)]):
-        pins = ranked[np.random.default_rng([seed_of(5), epoch]).permutation(60)]
+        pins = ranked[np.random.default_rng([fixed_seed(5), epoch]).permutation(60)]
         step = neighborhood == "step"
         history.append(plain_sweep(D, pins, Y, alpha, reach, step) / 2)
     np.testing.assert_allclose(found.embedding, Y - Y.mean(axis=0), atol=1e-10)

@@ -11,7 +11,7 @@ from lowdim.backends import backend
 from lowdim.objects.pairs import Pairs, dense_pairs
 from lowdim.runtime.callbacks import Monitor
 from lowdim.stress.disparities import apply_curve, curve, disparities, order_pairs
-from lowdim.stress.majorization import inverse_of_v, smacof
+from lowdim.stress.majorization import inverse_of_v, smacof_matrix
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -97,7 +97,7 @@ def test_one_iteration_is_the_guttman_transform(dtype):
     B = -D / np.where(d > 0, d, 1)
     np.fill_diagonal(B, 0)
     np.fill_diagonal(B, -B.sum(axis=1))
-    found = smacof(D.astype(dtype), X.astype(dtype), Monitor(1))
+    found = smacof_matrix(D.astype(dtype), X.astype(dtype), Monitor(1))
     expected = B @ X / 300 + X.mean(axis=0)
     np.testing.assert_allclose(
         found.embedding, expected, atol=1e-3 if dtype == np.float32 else 1e-10

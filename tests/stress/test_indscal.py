@@ -20,9 +20,14 @@ import lowdim
 from helpers import differences
 from lowdim import plot
 from lowdim.catalog import find
-from lowdim.stress.indscal.candecomp import SharedSpace, diagonal_weights, full_weights, nonnegative
+from lowdim.stress.indscal.group_space import (
+    SharedSpace,
+    diagonal_weights,
+    full_weights,
+    nonnegative,
+)
 
-few = settings(max_examples=12, deadline=None, derandomize=True)
+few = settings(max_examples=12)
 
 
 def subjects(m=10, n=25, p=2, noise=0.0, seed=0):

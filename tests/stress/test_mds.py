@@ -12,7 +12,7 @@ from sklearn.manifold import smacof as their_smacof
 
 import lowdim
 from lowdim import MDS, data
-from lowdim.stress.mds.setup import same_shape
+from lowdim.stress.mds.starts import same_shape
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,15 @@ def test_new_objects_stand_among_their_neighbours(X):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("decay", 0), ("gamma", 2), ("t", 0), ("t_max", 1), ("n_landmarks", 2), ("n_neighbors", 0)],
+    [
+        ("decay", 0),
+        ("gamma", 2),
+        ("t", 0),
+        ("t_max", 1),
+        ("t_max", 10**30),
+        ("n_landmarks", 2),
+        ("n_neighbors", 0),
+    ],
 )
 def test_wrong_values_are_named(X, name, value):
     with pytest.raises(ValueError, match=rf"\b{name}\b"):

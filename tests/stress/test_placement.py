@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from lowdim.stress.placement import place_by_stress
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), p=st.integers(1, 3))
 def test_new_points_are_where_their_stress_is_least(seed, p):
     random = np.random.RandomState(seed)

@@ -15,7 +15,7 @@ import lowdim
 from lowdim.objects.identical import merge_identical
 from lowdim.stress.sammon_stress import SammonStress
 
-few = settings(max_examples=15, deadline=None, derandomize=True)
+few = settings(max_examples=15)
 
 # Swiss provinces about 1888: agriculture, examination, education, catholic, infant mortality.
 SWISS = """

@@ -5,10 +5,16 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import pytest
 
 from studio.client import Client, Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
+
+    from studio.page import Tab
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +41,13 @@ def port() -> Iterator[str]:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
         yield str(holder.getsockname()[1])
+
+
+@pytest.fixture
+def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
+    """A tab of a browser for the studio of the file's tests; nothing may go wrong in it."""
+    from studio.page import Tab
+
+    one = Tab(context.new_page(), own)
+    yield one
+    assert one.errors == []

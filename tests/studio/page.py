@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -46,6 +47,16 @@ SAME = """() => {
   });
   return drawn > 0 && first.length === second.length && different < 0.1 * drawn;
 }"""
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = "async () => (await axe.run()).violations.map((one) => [one.id, one.nodes[0].html])"
+
+
+def violations(page: Page) -> list[list[str]]:
+    """What axe finds on a page that may load any script: rules, and an element of each."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.add_script_tag(path=AXE)
+    return list(page.evaluate(VIOLATIONS))
 
 
 class Tab:
@@ -120,17 +131,30 @@ def until_drawn(page: Page, n: int = 300, maps: int = 2) -> None:
     expect(page.locator(".legend li")).not_to_have_count(0)
 
 
+def box_of(element: Locator) -> Any:
+    """Where an element is on the page, in pixels: x, y, width and height."""
+    box = element.bounding_box()
+    assert box is not None
+    return box
+
+
+def drag(page: Page, place: int, *spots: tuple[float, float], steps: int) -> None:
+    """Press the mouse at the first spot on a map, in pixels, and release it at the last."""
+    box = box_of(page.locator(".scatter").nth(place))
+    (x, y), *others = [(box["x"] + x, box["y"] + y) for x, y in spots]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for spot in others:
+        page.mouse.move(*spot, steps=steps)
+    page.mouse.up()
+
+
 def lasso(page: Page, place: int, corners: list[tuple[float, float]]) -> None:
     """Draw around points; the corners are shares of the canvas."""
-    box = page.locator(".scatter").nth(place).bounding_box()
-    assert box is not None
-    spots = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    box = box_of(page.locator(".scatter").nth(place))
+    spots = [(x * box["width"], y * box["height"]) for x, y in corners]
     page.keyboard.down("Shift")
-    page.mouse.move(*spots[0])
-    page.mouse.down()
-    for spot in [*spots[1:], spots[0]]:
-        page.mouse.move(*spot, steps=3)
-    page.mouse.up()
+    drag(page, place, *spots, spots[0], steps=3)
     page.keyboard.up("Shift")
 
 

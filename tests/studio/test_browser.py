@@ -10,12 +10,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from studio.client import Server, until
 from studio.page import (
+    AXE,
     HALVED,
     Tab,
+    box_of,
+    drag,
     lasso,
     picture,
     picture_at_rest,
@@ -25,7 +28,12 @@ from studio.page import (
     shown,
     two_maps,
     until_drawn,
+    violations,
 )
+
+# How many pixels of a canvas are not transparent.
+DRAWN = """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
+  .filter((value, k) => k % 4 === 3 && value > 0).length"""
 
 
 @pytest.fixture
@@ -34,13 +42,6 @@ def own(tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path)
     yield server
     server.stop()
-
-
-@pytest.fixture
-def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
-    one = Tab(context.new_page(), own)
-    yield one
-    assert one.errors == []
 
 
 def test_two_clicks_lead_to_a_moving_picture_that_can_be_paused_and_tuned(tab: Tab, own: Server):
@@ -244,6 +245,22 @@ def test_the_page_reconnects_to_a_server_that_was_killed(
         again.stop()
 
 
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: make web")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_files_of_the_folder_are_on_the_first_screen(browser: Browser, own: Server, scheme: Any):
+    (own.root / "points.csv").write_text("x,y\n1,2\n3,4\n5,7\n8,1\n")
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+    tab = Tab(context.new_page(), own)
+    page = tab.open()
+    file = page.locator(".welcome").get_by_role("button", name="points.csv")
+    expect(file).to_be_visible()
+    assert violations(page) == []
+    file.click()
+    expect(page.get_by_role("heading", name="points.csv")).not_to_have_count(0)
+    context.close()
+    assert tab.errors == []
+
+
 def test_a_bad_upload_is_explained(context: BrowserContext, own: Server):
     tab = Tab(context.new_page(), own)
     page = tab.open()
@@ -337,8 +354,7 @@ def test_two_fingers_zoom_and_a_tap_picks(browser: Browser, own: Server):
     page = tab.open()
     until_drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    box = page.locator(".scatter").first.bounding_box()
-    assert box is not None
+    box = box_of(page.locator(".scatter").first)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     before = picture_at_rest(page)
     session = context.new_cdp_session(page)
@@ -407,19 +423,79 @@ def test_places_are_decoded_a_selection_is_embedded_alone_and_turned(tab: Tab, o
     until(lambda: shown(page, 0) == expected, "the map of the selection is there")
 
     before = picture_at_rest(page)
-    box = page.locator(".scatter").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 200, box["y"] + 150)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 300, box["y"] + 170, steps=4)
-    page.mouse.up()
+    drag(page, 0, (200, 150), (300, 170), steps=4)
     until(lambda: picture(page) != before, "the space turns")
 
     page.get_by_role("button", name="Decode").click()
     with page.expect_request("**/decode") as asked:
         page.locator(".scatter").hover(position={"x": 250, "y": 200})
-    assert len(asked.value.post_data_json["y"]) == 3
+    assert [len(y) for y in asked.value.post_data_json["places"]] == [3]
     expect(page.locator(".decoded img")).to_be_visible()
+
+
+def test_objects_are_dragged_and_the_map_settles_around_them(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("digits", n=150)
+    one = client.fit(data, "TSNE", parameters={"perplexity": 10, "max_iter": 300})
+    page = tab.open()
+    until_drawn(page, 150, maps=1)
+    lasso(page, 0, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
+    page.get_by_role("button", name="Hold these here").click()
+    held = page.locator(".pins")
+    expect(held).to_contain_text("objects held")
+    page.get_by_role("button", name="Let go").click()
+    expect(held).to_have_count(0)
+    page.get_by_role("button", name="Clear").click()
+
+    page.get_by_role("button", name="Hold", exact=True).click()
+    Y = client.coordinates(one)
+    point, half = drag_topmost(page, Y), np.ptp(Y, axis=0).max() / 2
+    expect(held).to_contain_text("1 object held")
+    with page.expect_request("**/api/maps") as asked:
+        page.get_by_role("button", name="Settle around them").click()
+    ((row, place),) = asked.value.post_data_json["pins"].items()
+    assert int(row) == point
+    assert place[1] < Y[point, 1] - 0.3 * half  # it was dragged down
+    expect(held).to_have_text("Objects can be held when the map is finished.")
+    settled = client.ask("GET", "/api/state")["maps"][-1]
+    settled = client.until(settled, lambda now: now["status"] == "done")
+    np.testing.assert_allclose(client.coordinates(settled)[point], place, rtol=1e-4)
+
+
+def drag_topmost(page: Page, Y: Any) -> int:
+    """Drag the topmost point of a map down by a third of the picture."""
+    point = int(Y[:, 1].argmax())
+    box = box_of(page.locator(".scatter"))
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    unit = 0.92 * min(box["width"] / (high[0] - low[0]), box["height"] / (high[1] - low[1]))
+    middle = (low + high) / 2
+    x = box["width"] / 2 + float(unit * (Y[point, 0] - middle[0]))
+    y = box["height"] / 2 - float(unit * (Y[point, 1] - middle[1]))
+    drag(page, 0, (x, y), (x, y + box["height"] / 3), steps=5)
+    return point
+
+
+def test_a_path_is_decoded_and_few_points_are_shown_as_images(tab: Tab, own: Server):
+    client = own.client()
+    client.fit(client.toy("digits", n=300), "PCA")
+    page = tab.open()
+    until_drawn(page, maps=1)
+    page.get_by_role("button", name="Decode").click()
+    drag(page, 0, (100, 100), (400, 300), steps=20)
+    expect(page.locator(".along img")).to_have_count(10)
+    first, last = (page.locator(".along img").nth(k).get_attribute("src") for k in (0, -1))
+    assert first != last
+    page.get_by_role("button", name="Move", exact=True).click()
+    expect(page.locator(".along")).to_have_count(0)
+
+    page.locator(".scatter").hover()
+    for _ in range(3):
+        page.mouse.wheel(0, -300)  # few points are on the screen when it is enlarged
+    page.mouse.move(0, 0)
+    above = page.locator(".scatter canvas").last
+    until(lambda: above.evaluate(DRAWN) > 10_000, "images are drawn above the points")
+    page.get_by_role("button", name="Images").click()
+    until(lambda: above.evaluate(DRAWN) < 10_000, "only names are drawn above the points")
 
 
 def test_answers_that_come_late_do_not_replace_what_is_newer(tab: Tab, own: Server):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, expect
 
 from studio.client import Client, Server, until
-from studio.page import Tab, lasso, shown, until_drawn
+from studio.page import AXE, Tab, box_of, lasso, picture_at_rest, shown, until_drawn, violations
 
 N = 120
 # Collects every text that is written on a map.
@@ -48,13 +48,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(root)
     yield server
     server.stop()
-
-
-@pytest.fixture
-def tab(context: BrowserContext, own: Server) -> Iterator[Tab]:
-    one = Tab(context.new_page(), own)
-    yield one
-    assert one.errors == []
 
 
 def open_trees(client: Client, **changes: Any) -> Any:
@@ -173,8 +166,7 @@ def test_ids_name_objects_and_forms_show_what_the_map_was_made_with(tab: Tab, ow
     page.locator(".scatter").hover(position={"x": 5, "y": 5})
     page.keyboard.press("0")
     canvas = page.locator(".scatter canvas").last
-    box = canvas.bounding_box()
-    assert box is not None
+    box = box_of(canvas)
     Y = client.coordinates(one)
     low, high = Y.min(axis=0), Y.max(axis=0)
     unit = (
@@ -231,8 +223,7 @@ def test_columns_filter_the_maps_and_each_other(tab: Tab, own: Server):
     expect(status).to_have_text("30 of 120 objects pass")
     # Brush the right half of x: rows 60 and above, of which 60 to 89 are beeches.
     histogram = page.get_by_role("img", name="Histogram of x")
-    box = histogram.bounding_box()
-    assert box is not None
+    box = box_of(histogram)
     page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 9)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.99 * box["width"], box["y"] + 9, steps=4)
@@ -307,7 +298,7 @@ def test_a_figure_for_a_paper_has_real_text_and_contours_are_drawn(tab: Tab, own
     for word in ("ash", "date palm", "kind", "PCA"):
         assert f">{word}</text>" in svg
     missing = f"/api/maps/{one['id']}/export/figure.pdf"
-    assert client.http.get(f"{missing}?color=nothing").status_code == 404
+    assert client.http.get(f"{missing}?color=column:nothing").status_code == 404
     assert client.http.get(f"{missing}?legend=everywhere").status_code == 400
     assert client.http.get(missing).content.startswith(b"%PDF")
 
@@ -328,42 +319,67 @@ def test_a_figure_for_a_paper_has_real_text_and_contours_are_drawn(tab: Tab, own
     assert lines() > 100
 
 
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-
-
 @pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: make web")
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (400, "dark")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
 def test_axe_finds_nothing(browser: Browser, own: Server, width: int, scheme: Any):
     client = own.client()
-    show(client, client.fit(open_trees(client), "PCA"))
     size: Any = {"width": width, "height": 900}
     context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
     tab = Tab(context.new_page(), own)
-    page = tab.open()
-    until_drawn(page, N, maps=1)
-    page.add_script_tag(path=AXE)
+    phone = width < 760
 
     def check(what: str) -> None:
-        found = page.evaluate(
-            "async () => (await axe.run()).violations.map((one) => [one.id, one.nodes[0].html])"
-        )
-        assert found == [], what
+        assert violations(page) == [], what
 
+    def turn_to(pane: str) -> None:
+        if phone:
+            page.get_by_role("button", name=pane, exact=True).click()
+
+    show(client, client.fit(open_trees(client), "TSNE", parameters={"perplexity": 5}))
+    page = tab.open()
+    until_drawn(page, N, maps=1)
     check("the map")
-    if width < 760:
-        page.get_by_role("button", name="Questions").click()
-    for name in ("Columns", "Quality", "Suspects", "Selection"):
+    with page.expect_response("**/errors?kind=doubt"):
+        for name in ("Regions", "Contours", "Trust"):
+            page.get_by_role("button", name=name).click()
+    check("regions, contours and doubts")
+    for tool in ("Select", "Hold", "Decode"):
+        page.get_by_role("button", name=tool, exact=True).click()
+        check(tool)
+    page.locator(".scatter canvas").last.click()
+    expect(page.get_by_role("status", name="Decoded object")).to_be_visible()
+    check("a decoded object")
+    turn_to("Questions")
+    for name in ("Columns", "Features", "Quality", "Suspects", "Object", "Selection"):
         page.get_by_role("tab", name=name).click()
+        expect(page.locator("#answers")).not_to_contain_text("…")
         check(name)
+    page.get_by_role("group", name="Select a region").get_by_role("button").first.click()
+    expect(page.get_by_text("What distinguishes them")).to_be_visible()
+    check("a region")
     page.keyboard.press("/")
     page.keyboard.type("tree-04")
     expect(page.locator("#hits li")).to_have_count(11)
     check("the search")
     page.keyboard.press("Enter")
     expect(page.locator(".neighbours li")).to_have_count(10)
-    check("the object")
+    check("an object")
+    turn_to("Data")
+    page.get_by_text("Columns (").click()
+    check("the data")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("Browse").click()
+    expect(page.locator(".files li")).not_to_have_count(0)
+    check("the sources")
+    turn_to("Method")
+    check("the method")
     page.get_by_role("button", name="Take away").click()
     expect(page.locator(".code pre").first).to_contain_text("lowdim.")
+    offers = page.locator(".offers strong").evaluate_all(
+        "all => all.map((one) => one.offsetHeight)"
+    )
+    assert len(set(offers)) == 1  # no title is broken into lines
     check("take away")
     context.close()
     assert tab.errors == []
@@ -405,6 +421,93 @@ def test_names_of_regions_follow_the_zoom_and_never_overlap(tab: Tab, own: Serve
         seen = written("+")
     assert {"far left", "near left"} & seen
     assert not {"all", "left"} & seen
+
+
+def test_doubtful_objects_fade_by_one_click(tab: Tab, own: Server):
+    client = own.client()
+    show(client, client.fit(open_trees(client), "TSNE", parameters={"perplexity": 5}))
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    plain = picture_at_rest(page)
+    with page.expect_response("**/errors?kind=doubt"):
+        page.get_by_role("button", name="Trust").click()
+    expect(page.get_by_text("objects whose place is doubtful")).to_be_visible()
+    until(lambda: picture_at_rest(page) != plain, "some points are faint")
+    page.get_by_role("button", name="Trust").click()
+    until(lambda: picture_at_rest(page) == plain, "all points have their colours")
+
+
+def test_features_that_the_map_follows_are_listed_and_drawn(tab: Tab, own: Server):
+    client = own.client()
+    show(client, client.fit(open_trees(client), "PCA"))
+    page = tab.page
+    page.add_init_script(f"({WATCH_TEXTS})()")
+    tab.open()
+    until_drawn(page, N, maps=1)
+    page.get_by_role("tab", name="Features").click()
+    first = page.locator(".reasons tbody tr").first
+    expect(first).to_contain_text("x")  # it varies most by far, so the first component is x
+    expect(first).to_contain_text("1.00")
+    until(lambda: page.evaluate("() => window.written.has('x')"), "the arrow has its name")
+    first.get_by_role("button").click()
+    expect(page.get_by_label("Colour by")).to_have_value("column:x")
+
+
+def test_objects_are_annotated_and_suspects_relabelled(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    show(client, client.fit(data, "PCA"))
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    lasso(page, 0, [(0, 0), (0.5, 0), (0.5, 1), (0, 1)])
+    page.get_by_label("Annotation").fill("left half")
+    page.get_by_role("button", name="Write").click()
+    expect(page.locator(".legend h2")).to_have_text("Annotations")
+    expect(page.locator(".legend li")).to_contain_text("left half")
+    page.get_by_role("tab", name="Suspects").click()
+    verdict = page.locator(".suspects .chips").first.get_by_role("button").first
+    label = verdict.inner_text()
+    verdict.click()
+    expect(verdict).to_have_attribute("aria-pressed", "true")
+    now = next(
+        one for one in client.ask("GET", "/api/state")["datasets"] if one["id"] == data["id"]
+    )
+    assert {"left half", label} <= set(now["annotations"].values())
+
+
+def test_the_regions_of_a_map_colour_it(tab: Tab, own: Server):
+    client = own.client()
+    data = client.toy("clusters", n=200)
+    show(client, client.fit(data, "PCA"))
+    page = tab.open()
+    until_drawn(page, 200, maps=1)
+    page.get_by_label("Colour by").select_option("regions")
+    expect(page.locator(".legend h2")).to_have_text("Regions")
+    expect(page.locator(".legend li")).not_to_have_count(0)
+
+    page.get_by_role("tab", name="Selection").click()
+    first = page.get_by_role("group", name="Select a region").get_by_role("button").first
+    size = int(first.locator("small").inner_text())
+    first.click()
+    expect(page.get_by_text(f"{size} objects selected")).to_be_visible()
+    until(lambda: shown(page, 0) == size, "the objects of the region are highlighted")
+
+
+def test_an_object_says_whether_its_place_can_be_believed(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    one = client.fit(data, "TSNE", parameters={"perplexity": 5})
+    show(client, one)
+    page = tab.open()
+    until_drawn(page, N, maps=1)
+    doubt = client.array(f"/api/maps/{one['id']}/errors?kind=doubt")
+    page.get_by_role("tab", name="Suspects").click()
+    page.locator(".suspects li > button").first.click()
+    page.get_by_role("tab", name="Object").click()
+    heading = page.locator("#answers h2")
+    expect(heading).to_have_text(re.compile("tree-"))  # its id, once that has come
+    row = int(heading.inner_text().removeprefix("tree-"))
+    expect(page.get_by_text("Reliability of its place")).to_contain_text(f"{1 - doubt[row]:.2f}")
 
 
 def test_the_server_names_regions_by_their_labels(own: Server):

@@ -20,6 +20,7 @@ def test_dates_are_numbers_of_days_that_come_back_to_the_minute(tmp_path: Path) 
         labels={"day": moments},
         ids=None,
         id_name=None,
+        recipe=None,
     )
     described, stored = describe_columns(table)
     day = next(one for one in described if one["name"] == "day")

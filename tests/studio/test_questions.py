@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from lowdim.studio.toys import TOYS
 from studio.client import Client, Server, until
 
 DIGITS = load_digits()
+Digits = tuple[Client, Any, Any]
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +163,63 @@ def test_errors_of_points_are_those_of_the_library(digits: tuple[Client, Any, An
     for kind in ("torn", "false"):
         found = client.array(f"/api/maps/{one['id']}/errors?kind={kind}")
         np.testing.assert_allclose(found, getattr(own, kind), atol=1e-6)
+    doubt = client.array(f"/api/maps/{one['id']}/errors?kind=doubt")
+    trust = lowdim.quality.reliability(client.coordinates(one), DIGITS.data[:250])
+    np.testing.assert_allclose(doubt, 1 - trust.score, atol=1e-6)
     client.ask("GET", f"/api/maps/{one['id']}/errors?kind=other", 400)
+
+
+def test_features_that_a_map_follows_are_those_of_the_library(digits: Digits) -> None:
+    client, _, one = digits
+    found = client.ask("GET", f"/api/maps/{one['id']}/reasons")
+    own = lowdim.explain(client.coordinates(one), DIGITS.data[:250])
+    order = np.argsort(-own.r2, kind="stable")
+    assert [row["name"] for row in found[:5]] == [f"x{i}" for i in order[:5]]
+    np.testing.assert_allclose([row["r2"] for row in found], own.r2[order][: len(found)])
+    np.testing.assert_allclose(found[0]["slope"], own.directions[order[0]])
+
+
+def test_regions_of_points_are_a_column(digits: Digits) -> None:
+    client, _, one = digits
+    found = client.ask("GET", f"/api/maps/{one['id']}/regions?points=1")
+    codes = np.array(found["codes"])
+    assert codes.shape == (250,)
+    assert set(codes) <= {-1, *range(len(found["categories"]))}
+    named = {str(DIGITS.target[i]) for i in range(250)}
+    assert all(name[0] in named for name in found["categories"])  # by their commonest label
+
+
+def test_held_objects_stay_and_the_code_holds_them_too(digits: Digits) -> None:
+    client, data, one = digits
+    pins = {"3": [40.0, -10.0], "17": [-35.0, 25.0]}
+    parameters = {"max_iter": 250, "early_exaggeration": 1}
+    settled = client.fit(data, "TSNE", pins=pins, parameters=parameters, **{"from": one["id"]})
+    assert (settled["status"], settled["pins"]) == ("done", 2)
+    Y = client.coordinates(settled)
+    np.testing.assert_array_equal(Y[[3, 17]], list(pins.values()))
+    others = np.delete(np.arange(250), [3, 17])
+    start = client.coordinates(one)
+    assert np.corrcoef(Y[others].T, start[others].T)[[0, 1], [2, 3]].min() > 0.9
+    code: dict[str, Any] = {}
+    exec(client.http.get(f"/api/maps/{settled['id']}/export/python").text, code)
+    np.testing.assert_allclose(code["Y"], Y, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "pins", "said"),
+    [
+        ("PCA", {"0": [0, 0]}, "PCA cannot hold objects"),
+        ("TSNE", {"0": [0, 0, 0]}, "2 numbers"),
+        ("TSNE", {"0": ["a", 0]}, "2 numbers"),
+        ("TSNE", {"250": [0, 0]}, "a row that the map does not show"),
+        ("TSNE", {"x": [0, 0]}, "row numbers and places"),
+        ("TSNE", [[0, 0]], "row numbers and places"),
+    ],
+)
+def test_wrong_places_are_refused(digits: Digits, method: str, pins: Any, said: str) -> None:
+    client, data, _ = digits
+    asked = {"dataset": data["id"], "method": method, "pins": pins}
+    assert said in client.ask("POST", "/api/maps", 400, json=asked)["error"]
 
 
 def test_neighbours_are_those_of_the_data(digits: tuple[Client, Any, Any]) -> None:
@@ -171,6 +229,15 @@ def test_neighbours_are_those_of_the_data(digits: tuple[Client, Any, Any]) -> No
     assert found["neighbors"] == graph.indices[9].tolist()
     np.testing.assert_allclose(found["distances"], graph.distances[9])
     client.ask("GET", f"/api/maps/{one['id']}/neighbors/250", 404)
+
+
+def test_an_object_is_contrasted_with_its_neighbours(digits: Digits) -> None:
+    client, _, one = digits
+    found = client.ask("GET", f"/api/maps/{one['id']}/neighbors/7?k=10&contrast=1")
+    X = DIGITS.data[:250]
+    gaps = X[7] - X[found["neighbors"]].mean(axis=0)
+    effects = gaps / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    assert abs(found["contrast"][0]["effect"]) == pytest.approx(np.abs(effects).max())
 
 
 def test_a_selection_is_described_by_its_columns(digits: tuple[Client, Any, Any]) -> None:
@@ -205,20 +272,44 @@ def test_suspects_are_objects_among_others(client: Client) -> None:
     head = ",".join([*(f"f{i}" for i in range(10)), "kind"]) + "\n"
     data = client.ask("PUT", "/api/uploads/kinds.csv", 201, content=(head + rows).encode())
     found = client.ask("GET", f"/api/datasets/{data['id']}/suspects?limit=5")
-    assert found[0]["row"] == 5
-    assert (found[0]["label"], found[0]["neighbours_label"]) == ("c3", "c0")
-    assert "c0" in found[0]["why"]
+    first = found["objects"][0]
+    assert (first["row"], first["label"], first["neighbours_label"]) == (5, "c3", "c0")
+    assert "c0" in first["why"]
+    assert found["sample"] is None
+
+
+def test_outliers_and_columns_of_data_without_labels(client: Client) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    X[:40] += 9
+    X[:, 3] *= 1000
+    X[7, 3] = 3e4
+    rows = "".join(f"{','.join(f'{v:.4f}' for v in x)}\n" for x in X)
+    data = client.ask("PUT", "/api/uploads/bare.csv", 201, content=("a,b,c,wide\n" + rows).encode())
+    found = client.ask("GET", f"/api/datasets/{data['id']}/suspects?limit=5")
+    first = found["objects"][0]
+    assert (first["row"], first["kind"], first["label"]) == (7, "outlier", None)
+    assert first["neighbours_label"] is None
+    one = client.fit(data, "PCA")
+    near = client.ask("GET", f"/api/maps/{one['id']}/neighbors/7?k=5")
+    distances = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)
+    expected = distances[7, 5] / np.median(distances[near["neighbors"], 5])
+    assert near["apart"] == pytest.approx(expected, rel=1e-3)
+    assert near["apart"] > 1.5
+    verdict = client.ask("GET", f"/api/maps/{one['id']}/quality")["verdict"]
+    assert "wide varies" in verdict
 
 
 def test_coordinates_are_decoded(digits: tuple[Client, Any, Any]) -> None:
     client, _, one = digits
-    y = client.coordinates(one)[4].astype(float).tolist()
-    found = client.ask("POST", f"/api/maps/{one['id']}/decode", json={"y": y})
-    values = np.array([value for _, value in found["values"]])
-    np.testing.assert_allclose(values, DIGITS.data[4], atol=1)
-    assert found["image"].startswith("data:image/png;base64,")
-    for wrong in ([1.0], ["a", "b"], None, [1.0, 2.0, 3.0]):
-        client.ask("POST", f"/api/maps/{one['id']}/decode", 400, json={"y": wrong})
+    places = client.coordinates(one)[[4, 9]].astype(float).tolist()
+    path = f"/api/maps/{one['id']}/decode"
+    for row, found in zip([4, 9], client.ask("POST", path, json={"places": places}), strict=True):
+        values = np.array([value for _, value in found["values"]])
+        np.testing.assert_allclose(values, DIGITS.data[row], atol=1)
+        assert found["image"].startswith("data:image/png;base64,")
+    wrong = ([[1.0]], [["a", "b"]], None, [], [[1.0, 2.0, 3.0]], [[0.0, 0.0]] * 33)
+    for one_wrong in wrong:
+        client.ask("POST", path, 400, json={"places": one_wrong})
 
 
 def test_runs_with_other_seeds_show_what_is_stable(client: Client) -> None:
@@ -267,6 +358,20 @@ def test_tables_hold_ids_labels_and_coordinates(client: Client, people: Any) -> 
     np.testing.assert_array_equal(table["pca0"], client.coordinates(one)[:, 0])
     client.ask("GET", f"{path}/nothing", 404)
     assert not list((client.server.root / ".lowdim-studio" / "exports").iterdir())
+
+
+def test_annotations_are_kept_and_taken_away(client: Client, people: Any) -> None:
+    path = f"/api/datasets/{people['id']}"
+    client.ask("PATCH", f"{path}/annotations", json={"rows": [2, 5, 7], "text": " odd one "})
+    client.ask("PATCH", f"{path}/annotations", json={"rows": [7], "text": ""})
+    changed = client.ask("PATCH", path, json={"standardize": True})
+    assert changed["annotations"] == {"2": "odd one", "5": "odd one"}
+    one = client.fit(changed, "PCA")
+    table = client.http.get(f"/api/maps/{one['id']}/export/csv").text.splitlines()
+    at = table[0].split(",").index("annotation")
+    assert [i for i, line in enumerate(table[1:]) if line.split(",")[at] == "odd one"] == [2, 5]
+    for wrong in ({"rows": [40], "text": "a"}, {"rows": [0], "text": 3}, {"text": "a"}):
+        client.ask("PATCH", f"{path}/annotations", 400, json=wrong)
 
 
 def test_the_model_places_new_rows(client: Client, people: Any, tmp_path: Path) -> None:
@@ -332,3 +437,111 @@ def test_the_layout_of_the_page_is_kept(client: Client) -> None:
     assert client.ask("GET", "/api/state")["layout"] == layout
     kept = json.loads((client.server.root / ".lowdim-studio" / "session.json").read_text())
     assert kept["layout"] == layout
+
+
+# --- text, counts, comparison ---------------------------------------------------------------
+
+WORDS = {"knee": ("knee", "running", "swollen"), "eye": ("eye", "glasses", "blurred")}
+
+
+def write_visits() -> str:
+    """Visits with a note on a knee or an eye, and a number that tells nothing."""
+    random = np.random.default_rng(0)
+    lines = ["visit,note,number"]
+    for i in range(120):
+        words = [*random.choice(WORDS[["knee", "eye"][i % 2]], 3), f"patient{i}", "came"]
+        lines.append(f"v{i},{' '.join(random.permutation(words))},{random.normal():.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def test_a_text_becomes_features_and_its_words_name_regions(client: Client) -> None:
+    data = client.ask("PUT", "/api/uploads/visits.csv", 201, content=write_visits().encode())
+    path = f"/api/datasets/{data['id']}"
+    assert data["d"] == 1
+    data = client.ask("PATCH", path, json={"roles": {"note": "text"}})
+    roles = {one["name"]: one["role"] for one in data["columns"]}
+    assert roles == {"note": "text", "number": "label", "visit": "id"}
+    one = client.fit(data, "TSNE", parameters={"perplexity": 10})
+    assert one["made_of"].endswith("of note")
+    found = client.ask("GET", f"/api/maps/{one['id']}/regions")
+    first = {region["text"].partition(",")[0].removesuffix(" ?") for region in found[1:]}
+    assert first <= {*WORDS["knee"], *WORDS["eye"]}
+    assert first & {*WORDS["knee"]}
+    assert first & {*WORDS["eye"]}
+    assert "text='note'" in client.http.get(f"/api/maps/{one['id']}/export/python").text
+    assert "--text note" in client.http.get(f"/api/maps/{one['id']}/export/command").text
+    data = client.ask("PATCH", path, json={"roles": {"note": "label"}})
+    assert data["d"] == 1  # the number is a feature again
+
+
+def test_counts_are_offered_and_tables_transposed(client: Client) -> None:
+    random = np.random.default_rng(0)
+    counts = random.poisson(random.gamma(0.3, 2, size=(60, 30)))
+    lines = [",".join(f"g{i}" for i in range(30)), *(",".join(map(str, row)) for row in counts)]
+    data = client.ask("PUT", "/api/uploads/genes.csv", 201, content="\n".join(lines).encode())
+    path = f"/api/datasets/{data['id']}"
+    assert data["counts"] is False
+    assert any('"Normalise counts"' in hint for hint in data["hints"])
+    data = client.ask("PATCH", path, json={"counts": True})
+    assert data["counts"] is True
+    one = client.fit(data, "PCA")
+    assert one["made_of"] == "30 features normalised as counts"
+    expected = lowdim.tables.normalize_counts(counts.astype(float))
+    Y = lowdim.PCA(2).fit_transform(expected)
+    np.testing.assert_allclose(client.coordinates(one), Y, atol=1e-3 * np.abs(Y).max())
+    assert "counts=True" in client.http.get(f"/api/maps/{one['id']}/export/python").text
+    data = client.ask("PATCH", path, json={"transpose": True})
+    assert (data["n"], data["d"]) == (30, 60)
+    assert (data["transpose"], data["counts"]) == (True, False)
+
+
+def test_two_maps_are_compared_by_the_neighbours_that_objects_keep(digits: Digits) -> None:
+    client, data, first = digits
+    second = client.fit(data, "PCA")
+    Y, Z = client.coordinates(first), client.coordinates(second)
+    expected = lowdim.compare_maps(Y, Z)
+    found = client.ask("GET", f"/api/maps/{first['id']}/changes?other={second['id']}")
+    assert found["kept"] == pytest.approx(expected.score)
+    assert sum(one["size"] for one in found["regions"]) == 250
+    kept = [one["kept"] for one in found["regions"]]
+    assert kept == sorted(kept)
+    path = f"/api/maps/{first['id']}/errors?kind=changed&other="
+    np.testing.assert_allclose(client.array(path + second["id"]), 1 - expected.kept, atol=1e-6)
+
+    rows = list(range(50, 120))
+    part = client.fit(data, "PCA", rows=rows)
+    every = np.full((250, 2), np.nan)
+    every[rows] = client.coordinates(part)
+    expected = lowdim.compare_maps(Y, every)
+    values = client.array(path + part["id"])
+    assert np.isfinite(values).nonzero()[0].tolist() == rows
+    np.testing.assert_allclose(values[rows], 1 - expected.kept, atol=1e-6)
+    back = client.array(f"/api/maps/{part['id']}/errors?kind=changed&other={first['id']}")
+    np.testing.assert_allclose(back, lowdim.compare_maps(every, Y).kept * -1 + 1, atol=1e-6)
+    other = client.fit(client.toy("clusters", n=60), "PCA")
+    client.ask("GET", f"/api/maps/{first['id']}/changes?other={other['id']}", 409)
+
+
+def test_a_figure_shows_regions_and_trust_as_the_page_does(digits: Digits) -> None:
+    client, _, one = digits
+    path = f"/api/maps/{one['id']}/export/figure.svg?legend=map"
+    plain = client.http.get(f"{path}&color=column:digit").text
+    names = [region["text"].removesuffix(" ?") for region in regions_of(client, one)]
+    assert not any(f">{name}</text>" in plain for name in names)
+    shown = client.http.get(f"{path}&color=column:digit&show=regions&show=trust").text
+    assert sum(f">{name}</text>" in shown for name in names) >= 2
+    colors = [set(re.findall(r"fill: (#\w+)", text)) for text in (plain, shown)]
+    assert len(colors[1]) > 2 * len(colors[0])  # doubtful points have paler ones
+    by_region = client.http.get(f"{path}&color=regions&legend=beside").text
+    assert "regions</text>" in by_region
+    found = client.ask("GET", f"/api/maps/{one['id']}/reasons?points=1")
+    counts = np.bincount(found["codes"])
+    assert len(counts) == len(found["categories"]) <= 9
+    assert counts.sum() == 250
+    assert found["categories"][-1] == "others"
+    by_change = client.http.get(f"{path}&color=changing&legend=beside").text
+    assert all(f">{name}" in by_change for name in found["categories"])
+
+
+def regions_of(client: Client, one: Any) -> Any:
+    return client.ask("GET", f"/api/maps/{one['id']}/regions")[1:]

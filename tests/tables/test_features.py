@@ -86,7 +86,7 @@ def test_a_text_on_each_line(header, tmp_path):
 def test_what_is_no_text_is_named(reviews, tmp_path):
     with pytest.raises(tables.DataError, match=r"text: column 'stars' .* is not text"):
         tables.read(reviews, text="stars")
-    with pytest.raises(tables.DataError, match="did you mean 'review'"):
+    with pytest.raises(tables.DataError, match="Did you mean 'review'"):
         tables.read(reviews, text="reviews")
     (tmp_path / "t.csv").write_text("a,k\n1,.\n2,:\n3,;\n")
     with pytest.raises(tables.DataError, match="hold no words"):
@@ -149,10 +149,10 @@ def test_counts_of_a_file_and_of_new_objects(tmp_path):
     again = tables.read(new, recipe=tables.Recipe(**table.recipe.to_dict()))
     np.testing.assert_allclose(again.X, table.X[:4])
     shares = COUNTS[:4] / COUNTS[:4].sum(axis=1, keepdims=True) * table.recipe.counts
-    np.testing.assert_allclose(table.recipe.undone(table.X[:4]), shares)
+    np.testing.assert_allclose(table.recipe.undo(table.X[:4]), shares)
     scaled = tables.read(path, counts=True, standardize=True)
     np.testing.assert_allclose(scaled.X.std(axis=0), 1)
-    np.testing.assert_allclose(scaled.recipe.undone(scaled.X[:4]), shares)
+    np.testing.assert_allclose(scaled.recipe.undo(scaled.X[:4]), shares)
 
 
 def test_pixels_and_categories_do_not_look_like_counts(tmp_path):

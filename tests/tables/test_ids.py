@@ -37,6 +37,12 @@ def test_labels_with_gaps_keep_their_digits(tmp_path):
     assert table.labels["parent"].tolist() == [str(BIG[0]), None, str(BIG[1])]
 
 
+def test_ids_that_occur_twice_are_refused_with_their_lines(tmp_path):
+    path = save(tmp_path, "name,a,b\nash,1,2\noak,3,4\nash,5,7\n")
+    with pytest.raises(tables.DataError, match=r"'ash' .* row 0 \(line 2\) and row 2 \(line 4\)"):
+        tables.read(path, id="name")
+
+
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_64_bit_ids_and_labels_keep_their_digits_in_arrow(ending, tmp_path):
     arrow = pytest.importorskip("pyarrow")

@@ -4,9 +4,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
+import lowdim
 from lowdim import data, tables
 from lowdim.tables import Recipe
+from lowdim.tables.blocked import read_in_blocks
 
 
 def save(tmp_path, text, name="t.csv", encoding="utf-8"):
@@ -81,24 +84,6 @@ def test_repeated_names_are_told_apart(tmp_path):
     assert told(table, "'a.2'")
 
 
-def test_text_far_down_turns_a_whole_column_into_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowdim.tables.text._CHUNK", 6)
-    rows = [f"{i},{i % 3}" for i in range(30)] + [f"{i},many" for i in range(40)]
-    table = tables.read(save(tmp_path, "\n".join(["a,b", *rows])))
-    assert table.columns == ["a"]
-    assert table.labels["b"].tolist() == [str(i % 3) for i in range(30)] + ["many"] * 40
-
-
-def test_chunks_do_not_show(tmp_path, monkeypatch):
-    X = np.random.RandomState(0).standard_normal((50, 3))
-    rows = [",".join([*map(repr, r.tolist()), f"k{i % 2}"]) for i, r in enumerate(X)]
-    path = save(tmp_path, "\n".join(["a,b,c,kind", *rows]))
-    whole = tables.read(path)
-    monkeypatch.setattr("lowdim.tables.text._CHUNK", 7)
-    np.testing.assert_array_equal(tables.read(path).X, X)
-    np.testing.assert_array_equal(whole.X, X)
-
-
 @pytest.fixture(params=["with pyarrow", "without pyarrow"])
 def reader(request, monkeypatch):
     if request.param == "without pyarrow":
@@ -106,6 +91,21 @@ def reader(request, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     else:
         pytest.importorskip("pyarrow")
+
+
+def test_text_far_down_turns_a_whole_column_into_text(tmp_path, reader):
+    rows = [f"{i},{i % 3}" for i in range(40_000)] + [f"{i},many" for i in range(50_000)]
+    table = tables.read(save(tmp_path, "\n".join(["a,b", *rows])))
+    assert table.columns == ["a"]
+    assert table.labels["b"].tolist() == [str(i % 3) for i in range(40_000)] + ["many"] * 50_000
+
+
+def test_rows_of_a_long_file_stay_in_order(tmp_path, reader):
+    X = np.random.RandomState(0).standard_normal((20_000, 4))
+    rows = [",".join([*map(repr, r.tolist()), f"k{i % 2}"]) for i, r in enumerate(X)]
+    table = tables.read(save(tmp_path, "\n".join(["a,b,c,d,kind", *rows])))
+    np.testing.assert_array_equal(table.X, X)
+    assert table.labels["kind"].tolist() == ["k0", "k1"] * 10_000
 
 
 NASTY = {
@@ -171,7 +171,7 @@ def test_text_is_carried_as_ids_and_labels_and_the_choice_is_told(tmp_path):
     assert table.ids.tolist() == ["f1", "f2", "f3"]
     assert table.labels["species"].tolist() == ["rose", "lily", "rose"]
     assert told(table, "'species' (2 kinds)")
-    assert told(table, "'flower' tells the objects apart")
+    assert told(table, "'flower' has a different value in each row")
 
 
 def test_categories_as_the_user_says(tmp_path):
@@ -200,7 +200,7 @@ def test_counters_and_targets_are_no_features(tmp_path):
     assert table.columns == ["a"]
     assert table.ids.tolist() == ["10", "11", "12"]
     assert table.labels["label"].tolist() == [0, 1, 0]
-    assert told(table, "taken as labels because of their names: 'label'")
+    assert told(table, "kept as labels because of their names: 'label'")
     path = save(tmp_path, "a,y\n1.5,0.5\n2.5,0.7\n")
     assert tables.read(path).columns == ["a", "y"], "numbers on a scale are no label"
     path = save(tmp_path, "x,y,z\n1,0,2\n2,5,3\n")
@@ -281,6 +281,44 @@ def test_an_empty_column_without_a_name_is_left_out(missing, tmp_path):
     np.testing.assert_array_equal(again.X, X[:, [0, 2]])
 
 
+def test_an_empty_column_is_left_out_of_blocks(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n, kind = 4000, arrow.float64()
+    half = arrow.concat_arrays([arrow.nulls(n // 2, kind), arrow.array(np.ones(n // 2))])
+    columns = {"a": np.arange(n) / 7, "b": arrow.nulls(n, kind), "c": arrow.nulls(n), "d": half}
+    parquet.write_table(arrow.table(columns), tmp_path / "t.parquet", row_group_size=500)
+    with lowdim.compute(memory="100KB"):
+        table = read_in_blocks(tmp_path / "t.parquet")
+    assert table.columns == ["a", "d"]
+    assert table.labels == {}
+    assert told(table, "left out, because no row has a value: 'b', 'c'")
+
+
+@pytest.mark.parametrize("memory", ["100KB", "1GB"])
+def test_roles_of_columns_are_the_same_in_blocks(memory, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n = 4000
+    columns = {
+        "x": np.arange(n) / 7, "tweet_id": np.arange(n) + 2**60, "user_id": np.arange(n) % 9,
+        "label": np.arange(n) % 3, "kind": ["u", "v"] * (n // 2), "w": np.ones(n),
+        "day": ["2024-02-28", "2024-03-02"] * (n // 2),
+    }  # fmt: skip
+    parquet.write_table(arrow.table(columns), tmp_path / "t.parquet", row_group_size=500)
+    with lowdim.compute(memory=memory):
+        blocked = read_in_blocks(tmp_path / "t.parquet")
+        assert (blocked is None) == (memory == "1GB")
+        table = blocked or tables.read(tmp_path / "t.parquet")
+    assert table.columns == ["x", "w"]
+    assert table.ids[:2].tolist() == [str(2**60), str(2**60 + 1)]
+    assert set(table.labels) == {"user_id", "label", "kind", "day"}
+    assert table.labels["day"].dtype.kind == "M"
+    assert told(table, "'tweet_id' has a different value in each row")
+
+
 # --- True and False ------------------------------------------------------------------------------
 
 
@@ -312,6 +350,30 @@ def test_true_and_false_are_1_and_0_in_every_format(ending, tmp_path):
     np.testing.assert_array_equal(labels["c"], [0, np.nan, 1])
 
 
+@pytest.mark.parametrize("ending", ["npy", "npz", "h5", "mat"])
+def test_true_and_false_are_1_and_0_in_arrays(ending, tmp_path):
+    X, flags = (
+        np.array([[True, False], [False, False], [True, True]]),
+        np.array([True, False, True]),
+    )
+    path = tmp_path / f"t.{ending}"
+    if ending == "npy":
+        np.save(path, X)
+    elif ending == "npz":
+        np.savez(path, X=X, flag=flags)
+    elif ending == "mat":
+        savemat(path, {"X": X, "flag": flags})
+    else:
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["X"], file["flag"] = X, flags
+    table = tables.read(path)
+    assert np.asarray(table.X).dtype == np.uint8
+    assert table.X.tolist() == [[1, 0], [0, 0], [1, 1]]
+    if ending != "npy":
+        assert table.labels["flag"].tolist() == [1, 0, 1]
+        assert table.labels["flag"].dtype != bool
+
+
 def test_true_and_false_among_other_words_are_text(tmp_path):
     table = tables.read(save(tmp_path, "a,b\n1,TRUE\n2,false\n3,maybe\n4,TRUE\n"))
     assert table.labels["b"].tolist() == ["TRUE", "false", "maybe", "TRUE"]
@@ -337,7 +399,7 @@ def test_dates_are_labels_in_every_format(ending, typed, tmp_path):
     np.testing.assert_array_equal(
         table.labels["day"], np.array([day or "NaT" for day in DAYS], dtype="datetime64[ms]")
     )
-    assert told(table, "dates are carried through as labels: 'day'")
+    assert told(table, "dates are kept as labels: 'day'")
     written = tables.write(tmp_path / "map.csv", table.X, labels=table.labels)
     assert written.read_text().splitlines()[1:3] == ["2024-02-29,1.5", ",2.5"]
 

@@ -154,12 +154,14 @@ void listed_pulls(const double* at, const double* y, const int32_t* others, int6
 
 // `divergence_gradient` for lists of some of the other objects, each with a weight: row i is the
 // objects indices[indptr[i]], ..., indices[indptr[i + 1] - 1]. y and gradient are stored point by
-// point. Rows are computed in the precision of the costs.
+// point. Rows are computed in the precision of the costs. They are filled up with entries of weight
+// 0 to whole sets of lanes, because items left over would be computed one by one.
 template <class T>
 void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, const T* costs,
                                 const T* weights, const T* precisions, const double* y, int64_t n,
                                 int dim, const Mixture& mixture, int n_threads, double* gradient,
                                 double* divergences) {
+    constexpr int64_t kWhole = 64 / sizeof(T);
     const int64_t count = std::clamp<int64_t>(n / 16, 1, kMaxParts);
     const auto squares = dim == 2 ? listed_squares<2, T> : listed_squares<0, T>;
     const auto add_pulls = dim == 2 ? listed_pulls<2, T> : listed_pulls<0, T>;
@@ -168,7 +170,8 @@ void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, c
     std::vector<double> parts(size_t(count * n * dim), 0.0), sums(size_t(2 * count), 0.0);
     parallel_chunks(count, n_threads, [&](int64_t part, int) {
         const auto& table = kernels<T>();
-        std::vector<T> square(static_cast<size_t>(longest)), slope(square.size());
+        std::vector<T> square(size_t(longest + kWhole)), slope(square.size());
+        std::vector<T> cost(square.size()), weight(square.size());
         std::vector<T> work(square.size() * size_t(mixture.n_scales + 2));
         std::vector<double> own(static_cast<size_t>(dim));
         double* pulls = parts.data() + part * n * dim;
@@ -177,8 +180,15 @@ void listed_divergence_gradient(const int64_t* indptr, const int32_t* indices, c
             if (length == 0) continue;
             const double* at = y + i * dim;
             squares(at, y, indices + first, length, dim, square.data());
+            std::copy(costs + first, costs + first + length, cost.begin());
+            std::copy(weights + first, weights + first + length, weight.begin());
+            int64_t filled = length;
+            for (; filled % kWhole != 0; ++filled) {
+                cost[size_t(filled)] = weight[size_t(filled)] = 0;
+                square[size_t(filled)] = square[size_t(length - 1)];
+            }
             double found[2];
-            table.divergence_row(costs + first, weights + first, square.data(), length,
+            table.divergence_row(cost.data(), weight.data(), square.data(), filled,
                                  precisions + i * mixture.n_scales, mixture.n_scales,
                                  static_cast<T>(mixture.trade_off), work.data(), slope.data(),
                                  found);

@@ -123,9 +123,10 @@ struct VertexGroups {
     const T* weights;
 };
 
-// Parameters of UMAP's force law: points at distance d are similar by 1 / (1 + a d^2b).
+// Parameters of UMAP's force law: points at distance d are similar by largest / (1 + a d^2b), where
+// a largest similarity below 1 needs b = 1.
 struct UmapCurve {
-    double a, b;
+    double a, b, largest = 1;
 };
 
 // One step of a layout, whatever the force law.
@@ -142,6 +143,7 @@ struct LayoutStep {
     // spread and by the mass of `umap_radii`; null: no density term.
     const T* gradient_over_spread;
     const T* gradient_over_mass;
+    const T* masses;  // factors of the repulsion by each target; null: 1
 };
 
 // The loss weight d / (constant + d) of an arc between points at squared distance s, d = 1 + s: an
@@ -151,13 +153,14 @@ struct SaturatingLaw {
     double constant, weight, reach;
 };
 
-// Triplets (i, j, k): those of vertex i are [starts[i], starts[i + 1]), with j in near and k in
-// far.
+// Triplets (i, j, k) of n vertices i: each has n_near vertices j, in the rows of near (n_near, n),
+// and for each of these n_far vertices k = (i + shift) mod n, with a shift for each group of
+// kGroupSize vertices i, (n_near, n_far, n / kGroupSize), and weights (n_near, n_far, n).
 template <class T>
 struct Triplets {
-    const int64_t* starts;
+    int64_t n, n_near, n_far;
     const int32_t* near;
-    const int32_t* far;
+    const int32_t* shifts;
     const T* weights;
 };
 
@@ -306,7 +309,8 @@ struct Kernels {
 
     // triplets: adds the gradient of the loss weight d_ij / (d_ij + d_ik), d_ij = 1 + |y_i -
     // y_j|^2, of the triplets of the vertices [begin, end) to those of all three points; returns
-    // the loss. scratch: 3 dim kGroupSize entries.
+    // the loss. at and gradient have one coordinate of all points after the other. scratch: 4 dim
+    // kGroupSize entries.
     double (*triplet_rows)(const Triplets<T>&, const T* at, int dim, int64_t begin, int64_t end,
                            T* gradient, T* scratch);
 

@@ -61,8 +61,8 @@ double pair_epochs(const std::vector<VertexGroups<T>>& kinds, const SaturatingLa
 }
 
 // Random other vertices of each vertex, `count` distinct ones, none of which is in its row of
-// `listed`, nor farther than `reach` from it on the map y. An entry of `drawn` for which none was
-// found in kTries draws stays as it was.
+// `listed`, nor farther than `reach` from it on the map y. An entry of `drawn` for which
+// none was found in kTries draws stays as it was.
 template <class T>
 void draw_others(int64_t n, const int32_t* listed, int64_t n_listed, uint32_t seed, const T* y,
                  int dim, double reach, int64_t count, int32_t* drawn, int n_threads) {

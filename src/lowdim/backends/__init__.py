@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from lowdim.backends.protocol import Backend
+from typing import TYPE_CHECKING
+
 from lowdim.runtime.context import current
+
+if TYPE_CHECKING:
+    from lowdim.backends.native import Backend
 
 
 def backend() -> Backend:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,22 @@ def elementwise(function: Any, out: Array, *vectors: Any) -> Array:
         function(*(v[entries] if isinstance(v, np.ndarray) else v for v in vectors), out[entries])
 
     run(part, blocks(len(out), ENTRIES))
+    return out
+
+
+def fill_symmetric(out: Array, tile: Callable[[slice, slice], Array], size: int) -> Array:
+    """Write a symmetric matrix of which `tile` computes rows and columns, and return it.
+
+    Of two tiles of at most `size` rows and columns that mirror each other, one is computed.
+    """
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        left, right = pair
+        out[left, right] = block = tile(left, right)
+        if left != right:
+            out[right, left] = block.T
+
+    run(fill, combinations_with_replacement(blocks(len(out), size), 2))
     return out
 
 

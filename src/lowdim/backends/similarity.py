@@ -14,17 +14,9 @@ from lowdim.runtime.elementary import exp, power
 class Similarity:
     """The similarity w of two points at squared distance s.
 
-    Parameters
-    ----------
-    name : {"gaussian", "student"}
-        w = exp(-s), or w = (1 + s / dof)^(-(dof + 1) / 2).
-    dof : float
-        Degrees of freedom of Student's t.
-
-    Notes
-    -----
-    Gradients contain -w' / w, the derivative being with respect to s. It equals u / `width` with
-    u = 1 for the Gaussian and u = 1 / (1 + s / dof) for Student's t.
+    "gaussian": w = exp(-s); "student", of `dof` degrees of freedom: w = (1 + s / dof)^(-(dof + 1) /
+    2). Gradients contain -w' / w, the derivative being with respect to s. It equals u / `width`
+    with u = 1 for the Gaussian and u = 1 / (1 + s / dof) for Student's t.
     """
 
     name: str = "student"

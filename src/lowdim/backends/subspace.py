@@ -31,7 +31,8 @@ LEAST_SQUARE = 1e-13  # eigenvalue of a Gram matrix, as a share of the largest, 
 SLACK = 4.0  # natural logarithm: the residual is to be this much below the tolerance
 
 Step = Callable[[Any, Any, Any, Any], Any]
-"""From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W."""
+"""From V of shape (n, width), a, b, and W of the same shape or None to a A V + b V - W, which may
+be written to W."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,6 @@ class Problem:
     A may be block diagonal. `smooth_modes` then solves the problems of all blocks together: small
     matrices, and the numbers a and b of a step unless all are equal, are stacked along a first
     axis, one for each block.
-
-    Parameters
-    ----------
-    step : Step
-    upper : float
-    null : array of shape (n, r) or None
-        Orthonormal eigenvectors that are left out.
-    gram : callable
-        From V and W to V' W, as a NumPy array in double precision.
-    times : callable
-        From V and a small NumPy array S to V S.
-    qr : callable
-        From V to an orthonormal basis of the same span, for columns that are nearly parallel.
     """
 
     step: Step
@@ -70,8 +58,7 @@ class Problem:
         (Stathopoulos and Wu 2002).
         """
         for _ in range(2):
-            if self.null is not None:
-                V = V - self.times(self.null, self.gram(self.null, V))
+            V = self._without_null(V)
             values, turn = symmetric_eigen(self.gram(V, V))
             if (values[..., 0] <= LEAST_SQUARE * values[..., -1]).any():
                 V = self.qr(V)
@@ -79,8 +66,19 @@ class Problem:
                 V = self.times(V, turn / np.sqrt(values)[..., None, :])
         return V
 
+    def _without_null(self, V: Any) -> Any:
+        """V less its part in the span of `null`."""
+        if self.null is None:
+            return V
+        rest = self.times(self.null, -self.gram(self.null, V))
+        rest += V
+        return rest
+
     def filter(self, V: Any, degree: int, cut: Any) -> Any:
-        """A Chebyshev polynomial of A times V: at most 1 in absolute value on [cut, upper]."""
+        """A Chebyshev polynomial of A times V: at most 1 in absolute value on [cut, upper].
+
+        V is overwritten if `step` writes to its W.
+        """
         half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
         before, now = V, self.step(V, 1 / half, -middle / half, None)
         for _ in range(degree - 1):
@@ -92,24 +90,28 @@ class Problem:
         half, middle = (self.upper - cut) / 2, (self.upper + cut) / 2
         return float(np.arccosh(max((middle - value) / half, 1.0)))
 
-    def ritz(self, V: Any) -> tuple[Array, Any, Any]:
-        """Approximate eigenvalues from an orthonormal basis V, eigenvectors, and A times these."""
+    def ritz(self, V: Any) -> tuple[Array, Array, Any]:
+        """Approximate eigenvalues from an orthonormal basis V, the matrix that turns V into
+        eigenvectors, and A V."""
         AV = self.step(V, 1.0, 0.0, None)
         inner = self.gram(V, AV)
-        values, S = symmetric_eigen((inner + inner.swapaxes(-1, -2)) / 2)
-        return values, self.times(V, S), self.times(AV, S)
+        return *symmetric_eigen((inner + inner.swapaxes(-1, -2)) / 2), AV
 
 
 def smooth_modes(problem: Problem, start: Any, k: int) -> Any:
     """Eigenvectors of the k smallest eigenvalues to a few digits, from random columns.
 
-    Iterations end when the eigenvalues change little, after eight rounds at the latest.
+    Iterations end when the eigenvalues change little, after eight rounds at the latest. At most
+    four arrays of the shape of the start are held at once.
     """
     upper = problem.upper
     V, cut, before = problem.basis(start), np.array(FIRST_CUT * upper), np.array(np.inf)
+    del start
     for _ in range(ROUNDS):
-        V = problem.basis(problem.filter(V, DEGREE, cut))
-        values, V, _ = problem.ritz(V)
+        V = problem.filter(V, DEGREE, cut)
+        V = problem.basis(V)
+        values, turn = problem.ritz(V)[:2]
+        V = problem.times(V, turn)
         bounded = np.maximum(values, 5e-8 * upper)  # rounding in float32
         if (np.abs(bounded[..., :k] - before) <= CHANGE * bounded[..., :k]).all():
             break
@@ -122,7 +124,8 @@ def inverse_modes(problem: Problem, solve: Callable[[Any], Any], start: Any, k: 
     V, before = problem.basis(start), np.array(np.inf)
     for _ in range(INVERSE_ROUNDS):
         V = problem.basis(solve(V))
-        values, V, _ = problem.ritz(V)
+        values, turn, _ = problem.ritz(V)
+        V = problem.times(V, turn)
         if (np.abs(values[:k] - before) <= INVERSE_CHANGE * np.abs(values[:k])).all():
             break
         before = values[:k]
@@ -137,34 +140,23 @@ def width(k: int) -> int:
 def smallest_eigenpairs(
     problem: Problem, start: Any, k: int, tol: float, most: int
 ) -> tuple[Array, Any] | None:
-    """The k smallest eigenvalues, ascending, and their eigenvectors, to a given accuracy.
+    """The k smallest eigenvalues, ascending, with an estimate of the next one, and the
+    eigenvectors of the k, from random columns, a few more than k.
 
-    Parameters
-    ----------
-    problem : Problem
-    start : array of shape (n, width)
-        Random columns, a few more than k.
-    k : int
-    tol : float
-        Norm of the residuals to reach, as a share of `problem.upper`.
-    most : int
-        Largest number of products with all columns.
-
-    Returns
-    -------
-    values, vectors : arrays of shapes (k,) and (n, k)
-        None if more products would be needed, which is found out early.
+    `tol` is the norm of the residuals to reach, as a share of `problem.upper`. None if more than
+    `most` products with all columns would be needed, which is found out early.
     """
     upper, used, degree = problem.upper, 0, DEGREE
     V, cut = problem.basis(start), FIRST_CUT * upper
     for rounds in range(1, most):
         V = problem.basis(problem.filter(V, degree, cut))
-        values, V, AV = problem.ritz(V)
+        values, turn, AV = problem.ritz(V)
+        V, AV = problem.times(V, turn), problem.times(AV, turn)
         used += degree + 1
         errors = AV[:, :k] - V[:, :k] * values[:k].astype(V.dtype)
         worst = float(np.sqrt(problem.gram(errors, errors).diagonal().max()))
         if worst <= tol * upper:
-            return values[:k], V[:, :k]
+            return values[: k + 1], V[:, :k]
         cut = float(np.clip(values[-1], 1e-6 * upper, 0.9 * upper))
         slow, fast = (problem.growth(float(values[i]), cut) for i in (k - 1, 0))
         needed = (np.log(worst / (tol * upper)) + SLACK) / max(slow, 1e-9)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
-from lowdim.cli.assess import assess
+from lowdim.cli.assess import assess, suggest
 from lowdim.cli.compare import compare
-from lowdim.cli.completion import completion
-from lowdim.cli.decode import decode
+from lowdim.cli.console import Console, output_options
 from lowdim.cli.embed import embed
 from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.explore import explain, regions
-from lowdim.cli.methods import methods
+from lowdim.cli.models import decode, transform, update
+from lowdim.cli.names import MethodName, alias
 from lowdim.cli.studio import studio
-from lowdim.cli.suggest import suggest
-from lowdim.cli.transform import transform
-from lowdim.cli.update import update
 
 
 @click.group("lowdim", cls=OneLineErrors, invoke_without_command=True)
@@ -32,11 +31,9 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-_COMMANDS = (
-    embed, compare, assess, regions, explain, transform, update, decode, suggest, studio, methods,
-    completion
-)  # fmt: skip
-for command in _COMMANDS:
+for command in (
+    embed, compare, assess, regions, explain, transform, update, decode, suggest, studio
+):  # fmt: skip
     main.add_command(command)
 
 
@@ -48,7 +45,7 @@ for command in _COMMANDS:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
     show_default=True,
-    help="Folder for the pictures; made if it is not there.",
+    help="Folder for the pictures; it is made if it does not exist.",
 )
 def demo(name: str | None, output: Path) -> None:
     """Draw the field's classic pictures, all of them or the one called NAME.
@@ -75,3 +72,46 @@ def versions() -> None:
     from lowdim.versions import show_versions
 
     show_versions()
+
+
+@main.command()
+@click.argument("method", type=MethodName(), required=False)
+@output_options
+def methods(method: Any, console: Console) -> None:
+    """Print what each method keeps, when to use it, what it costs, and where it comes from.
+
+    With the name of a METHOD, only that one, and its parameters.
+    """
+    from lowdim.catalog import CATALOG
+    from lowdim.cli.parameters import descriptions, hints
+
+    chosen = CATALOG if method is None else (method,)
+    for one in chosen:
+        console.show(f"{one.name} ({one.family}; -m {alias(one.name)})")
+        for title in ("sentence", "keeps", "when", "cost", "extends", "paper"):
+            if getattr(one, title):
+                console.show(f"    {title:<9} {getattr(one, title)}")
+    if method is not None:
+        described = descriptions(method.load())
+        for name, (_, default) in hints(method.load()).items():
+            console.show(f"    {name} = {default!r}\n        {described.get(name, '')}")
+    columns = ("name", "family", "sentence")
+    rows = [{**{c: getattr(m, c) for c in columns}, "alias": alias(m.name)} for m in chosen]
+    traits = [asdict(m.load().traits) for m in chosen]
+    console.record(methods=[row | more for row, more in zip(rows, traits, strict=True)])
+    console.finish()
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL.
+
+    bash: put eval "$(lowdim completion bash)" into ~/.bashrc; zsh: the same with zsh into ~/.zshrc;
+    fish: lowdim completion fish > ~/.config/fish/completions/lowdim.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "lowdim", "_LOWDIM_COMPLETE").source())

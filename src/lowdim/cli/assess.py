@@ -1,36 +1,41 @@
-"""`lowdim assess`: how well a map shows the data."""
+"""`lowdim assess` and `lowdim suggest`: how well a map shows the data, and which one to try."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
-from lowdim.cli.files import input_options, read_arguments, read_table
-from lowdim.cli.types import Names
+from lowdim.cli.names import Names, alias, aliases, method_option, normalize_name
 
 if TYPE_CHECKING:
     from lowdim.tables import Table
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("embedding", type=click.Path(path_type=Path))
+@click.argument("file", type=files.FILE)
+@click.argument("embedding", type=files.FILE)
 @click.option(
     "--coordinates",
     type=Names(),
     default="",
     help="Columns of EMBEDDING. By default those numbered under one name, or all numbers.",
 )
-@click.option("--method", metavar="NAME", help="What made the map, for the warnings that suit it.")
+@click.option(
+    "--method", metavar="NAME", help="Method that made the map; some warnings depend on it."
+)
 @click.option("--n-neighbors", "-k", type=int, help="Size of the neighbourhoods.")
 @click.option("--metric", default="euclidean", show_default=True, help="Distances in the data.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of samples of large data.")
-@click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw the diagrams.")
-@click.option("--force", "-f", is_flag=True, help="Replace an output that exists.")
-@input_options
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the samples of large data."
+)
+@click.option("--plot", "picture", type=files.FILE, help="Draw the diagrams.")
+@files.force_option
+@files.input_options
 @output_options
 def assess(
     file: Path,
@@ -42,8 +47,7 @@ def assess(
     seed: int,
     picture: Path | None,
     force: bool,
-    quiet: bool,
-    as_json: bool,
+    console: Console,
     **values: Any,
 ) -> None:
     """Measure how truly EMBEDDING maps the objects of FILE.
@@ -52,21 +56,18 @@ def assess(
     matched by ids where both files have them.
     """
     from lowdim import plot, quality, tables
-    from lowdim.cli.embed import label_to_assess
     from lowdim.cli.errors import refuse_errors
-    from lowdim.cli.names import aliases, normalize_name
-    from lowdim.report.suspects import find_suspects
+    from lowdim.quality.suspects import find_suspects
     from lowdim.runtime.atomic import check_writable
 
-    console = Console(quiet, as_json)
     if picture is not None:
         check_writable(picture, force=force)
-    table = read_table(file, read_arguments(values), console)
+    table = files.read_table(file, files.read_arguments(values), console)
     Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
         made_by = aliases().get(normalize_name(names[0]).rstrip("0123456789"))
         method = None if made_by is None else made_by.name
-    labels = label_to_assess(table, None)
+    labels = files.label_to_assess(table, None)
     with refuse_errors():
         report = quality.assess(
             table.X,
@@ -101,3 +102,81 @@ def _suspect_facts(suspects: Any, table: Table) -> list[dict[str, Any]]:
         }
         for at, row in enumerate(suspects.objects)
     ]
+
+
+@click.command()
+@click.argument("file", type=files.FILE)
+@method_option(
+    "Methods to try, separated by commas; by default a few of different kinds.", several=True
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["auto", "neighbors", "distances", "geodesics"]),
+    default="auto",
+    show_default=True,
+    help="What the map is to keep; geodesics are distances along the data.",
+)
+@click.option(
+    "--n-components",
+    "-d",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Number of dimensions of the maps.",
+)
+@click.option(
+    "--n-objects",
+    type=int,
+    default=2000,
+    show_default=True,
+    help="Number of objects to try the methods on, at most.",
+)
+@click.option("--metric", default="euclidean", show_default=True, help="Distances in the data.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+@files.input_options
+@output_options
+@click.pass_context
+def suggest(
+    context: click.Context,
+    /,
+    file: Path,
+    method: Any,
+    keep: str,
+    n_components: int,
+    n_objects: int,
+    metric: str,
+    seed: int,
+    console: Console,
+    **values: Any,
+) -> None:
+    """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
+    from lowdim import quality
+    from lowdim.cli.errors import refuse_errors
+
+    table = files.read_table(file, files.read_arguments(values), console)
+    with refuse_errors():
+        suggestion = quality.suggest(
+            table.X,
+            None if method is None else [one.name for one in method],
+            keep=keep,
+            n_components=n_components,
+            n_objects=n_objects,
+            metric=table.metric or metric,
+            random_state=seed,
+        )
+    command = None
+    if suggestion.recommended is not None:
+        params = suggestion.recommended.params.items()
+        chosen = {k: v for k, v in params if k != "metric" or v != table.metric}
+        words = [part for k, v in chosen.items() for part in (f"--{k.replace('_', '-')}", str(v))]
+        words = ["lowdim", "embed", str(file), "-m", alias(suggestion.recommended.method), *words]
+        words += [
+            *files.input_words(context),
+            *(["--standardize"] if suggestion.standardized else []),
+        ]
+        command = shlex.join(words)
+    console.show(str(suggestion))
+    if command is not None:
+        console.say(f"\nTry: {command} --plot map.png")
+    console.record(**suggestion.to_dict(), command=command)
+    console.finish()

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 import click
 
+from lowdim.summaries import json_value
+
 Command = Callable[..., Any]
 
 
+def combine(*options: Command) -> Command:
+    """A decorator that adds options to a command, in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def output_options(command: Command) -> Command:
-    """--quiet, --json and --debug, which every command has."""
-    debug = click.option(
-        "--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."
-    )
-    machine = click.option(
-        "--json", "as_json", is_flag=True, help="One JSON object on stdout, for machines."
-    )
-    quiet = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
-    return quiet(machine(debug(command)))
+    """Add --quiet, --json and --debug; the command gets the `console` that they ask for."""
+
+    @wraps(command)
+    def run(*args: Any, quiet: bool, as_json: bool, **values: Any) -> Any:
+        return command(*args, console=Console(quiet, as_json), **values)
+
+    decorated: Command = combine(
+        click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="One JSON object on stdout, for machines."
+        ),
+        click.option(
+            "--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."
+        ),
+    )(run)
+    return decorated
 
 
 class Console:
@@ -67,18 +87,3 @@ class Console:
         """Print the JSON object, if it is wanted."""
         if self.as_json:
             click.echo(json.dumps(json_value(self.facts), allow_nan=False))
-
-
-def json_value(value: Any) -> Any:
-    """A value that JSON can hold; what is not finite becomes null."""
-    if isinstance(value, dict):
-        return {str(k): json_value(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [json_value(v) for v in value]
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return json_value(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from lowdim.cli.parameters import spell_option
-from lowdim.messages import spell_arguments
+from lowdim.messages import one_line, spell_arguments
 
 UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
@@ -51,32 +51,22 @@ class Stop(Exception):
         self.code = code
 
 
-class Failure(Exception):
-    """A failure in terms of the command line, with its exit code."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 def code_of(error: Exception) -> int:
     """The exit code of a failure."""
     from lowdim.runtime.atomic import WouldOverwrite
 
-    kinds: tuple[tuple[type[Exception], int], ...] = (
-        (WouldOverwrite, OVERWRITE),
-        (FileNotFoundError, REFUSED),
-        (IsADirectoryError, REFUSED),
-        (MemoryError, MEMORY),
-        (ImportError, EXTRA),
-        (ValueError, REFUSED),
-    )
-    return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
+    if isinstance(error, WouldOverwrite):
+        return OVERWRITE
+    if isinstance(error, FileNotFoundError | IsADirectoryError | ValueError):
+        return REFUSED
+    if isinstance(error, MemoryError):
+        return MEMORY
+    return EXTRA if isinstance(error, ImportError) else UNEXPECTED
 
 
 def message_of(error: Exception) -> str:
     """One line about a failure."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = one_line(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError) and text == "MemoryError":
@@ -109,21 +99,16 @@ class OneLineErrors(click.Group):
             code = self._fail(error.format_message(), error.exit_code, args)
         except click.Abort:
             code = self._fail("interrupted", INTERRUPTED, args)
-        except Failure as failure:
+        except Exception as error:
             if "--debug" in args:
-                traceback.print_exception(failure.__cause__)
-            code = self._fail(str(failure), failure.code, args)
+                traceback.print_exception(error)
+            code = self._fail(message_of(error), code_of(error), args)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command; messages of the library name its options in place of arguments."""
-        try:
-            with spell_arguments(spell_option):
-                return super().invoke(context)
-        except (Stop, click.ClickException, click.Abort, click.exceptions.Exit):
-            raise
-        except Exception as error:
-            raise Failure(message_of(error), code_of(error)) from error
+        with spell_arguments(spell_option):
+            return super().invoke(context)
 
     def _fail(self, message: str, code: int, args: Sequence[str]) -> int:
         message = " ".join(message.split())

@@ -1,28 +1,31 @@
-"""Files of objects: the options of reading them, and the checks and formats of outputs."""
+"""Files of objects: the options of reading them, their labels, and the checks of outputs."""
 
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.console import Console
+from lowdim.checks import did_you_mean
+from lowdim.cli.console import Command, Console, combine
+from lowdim.cli.names import Names, Size
 from lowdim.cli.parameters import option_words
-from lowdim.cli.types import Names, Size
 from lowdim.estimator import docstrings
+from lowdim.messages import collect_warnings
 from lowdim.tables import read
+from lowdim.tables.errors import join_names
 from lowdim.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lowdim.tables import Recipe, Table
 
-Command = Callable[..., Any]
-
-
+FILE = click.Path(path_type=Path)
+force_option = click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
+color_option = click.option(
+    "--color-by", metavar="COLUMN", help="Column to colour by, used for the map or not."
+)
 _FLAGS = {"kind": "--as", "labels": "--label", "color": "--in-color"}
 _SEVERAL = ("labels", "features", "drop", "na")
 _TYPES: dict[str, Any] = {
@@ -34,7 +37,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def _input_option(name: str, default: Any) -> Callable[[Command], Command]:
+def _input_option(name: str, default: Any) -> Command:
     """The option for an argument of `lowdim.tables.read`."""
     entry = docstrings.parameters(read)[name]
     flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
@@ -61,28 +64,7 @@ INPUTS = {
 """The arguments of `lowdim.tables.read` that are options, with their defaults."""
 
 
-def input_options(command: Command) -> Command:
-    """Add the options of reading a file to a command."""
-    for name, default in reversed(INPUTS.items()):
-        command = _input_option(name, default)(command)
-    return command
-
-
-def model_arguments(output_help: str) -> Callable[[Command], Command]:
-    """Add MODEL, FILE, --output and --force to a command that uses a saved model."""
-    parts = (
-        click.argument("model", type=click.Path(path_type=Path)),
-        click.argument("file", type=click.Path(path_type=Path)),
-        click.option("-o", "--output", type=click.Path(path_type=Path), help=output_help),
-        click.option("--force", "-f", is_flag=True, help="Replace an output that exists."),
-    )
-
-    def add(command: Command) -> Command:
-        for part in reversed(parts):
-            command = part(command)
-        return command
-
-    return add
+input_options = combine(*(_input_option(name, default) for name, default in INPUTS.items()))
 
 
 def stem_of(file: Path) -> str:
@@ -122,13 +104,38 @@ def read_table(
     from lowdim import tables
     from lowdim.tables.blocked import read_in_blocks
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collect_warnings() as messages:
         large = read_in_blocks(file, recipe=recipe, **arguments)
         table = large or tables.read(file, recipe=recipe, **arguments)
     console.say(str(table))
-    table.notes += console.warn(str(w.message) for w in caught)
+    table.notes += console.warn(messages)
     return table
+
+
+def named_labels(table: Table, by: str | None) -> dict[str, Any] | None:
+    """The column to colour by with its name, for the legend of a picture."""
+    by = by or next(iter(table.labels), None)
+    if by is None:
+        return None
+    return {by: table.labels[by] if by in table.labels else table.file_columns[by]}
+
+
+def label_to_assess(table: Table, by: str | None) -> Any:
+    """The label by which maps are assessed: the one that is named, or the first."""
+    labels = {name: values for name, values in table.labels.items() if values.dtype.kind != "M"}
+    values = labels.get(by or "", next(iter(labels.values()), None))
+    if values is None or values.dtype != object:
+        return values
+    return ["missing" if v is None else v for v in values.tolist()]
+
+
+def check_color(table: Table, by: str | None) -> None:
+    """Raise if there is no column of the name that the picture is to be coloured by."""
+    known = list(dict.fromkeys([*table.labels, *table.file_columns]))
+    if by is None or by in known:
+        return
+    hint = did_you_mean(by, known) or f" The columns are {join_names(known)}."
+    raise click.UsageError(f"--color-by: there is no column {by!r}.{hint}")
 
 
 def check_outputs(
@@ -142,6 +149,13 @@ def check_outputs(
         from lowdim.plot.canvas import require_matplotlib
 
         require_matplotlib()
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        if picture.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+            raise click.UsageError(
+                f"--plot: the name must end in a picture format, such as .png, .pdf or .svg, got "
+                f"{picture.name!r}."
+            )
     for path in (picture, *files, table):
         if path is not None:
             check_writable(path, force=force)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from lowdim.checks import Array
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
+from lowdim.messages import collect_warnings
 from lowdim.runtime.callbacks import show_progress
 
 if TYPE_CHECKING:
@@ -40,7 +40,14 @@ class Fitted:
 
     def __str__(self) -> str:
         how = "stopped" if self.interrupted else "done"
-        return f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"
+        parts = [f"{type(self.estimator).__name__}: {how} after {self.seconds:.2f} s"]
+        if getattr(self.estimator, "n_iter_", None) is not None:
+            parts.append(f"{self.estimator.n_iter_} iterations")
+        for name in ("stress_", "kl_divergence_"):
+            value = getattr(self.estimator, name, None)
+            if isinstance(value, float):
+                parts.append(f"{name.rstrip('_').replace('_', ' ')} {value:.4g}")
+        return ", ".join(parts)
 
 
 def parameters_for(method: Method, options: dict[str, Any], table: Table) -> dict[str, Any]:
@@ -48,6 +55,11 @@ def parameters_for(method: Method, options: dict[str, Any], table: Table) -> dic
     known = hints(method.load())
     chosen = {name: value for name, value in options.items() if name in known}
     if "n_components" in known and known["n_components"][1] is None:
+        if "n_components" not in chosen and table.metric is None and table.X.shape[1] == 1:
+            raise Refused(
+                f"{method.name}: {table.source} has one feature, too few for a map of two "
+                "dimensions. Check which columns are used, or set --n-components 1."
+            )
         chosen.setdefault("n_components", 2)  # "all" is the default of few methods, and no map
     takes_text = "categorical_features" in known or method.objects == "categories"
     if table.metric == "gower" and takes_text:
@@ -93,8 +105,19 @@ def labels_for(method: Method, table: Table, console: Console) -> Any:
     return table.labels[names[0]]
 
 
+def fit_table(
+    method: Method, params: dict[str, Any], X: Any, table: Table, console: Console
+) -> Fitted:
+    """Fit a method to the objects of a table, and print how it went."""
+    y = labels_for(method, table, console)
+    fitted = fit(method, params, X, y, show_bar=console.shows_progress)
+    console.say(str(fitted))
+    console.warn(fitted.warnings)
+    return fitted
+
+
 def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:
-    """What the fit will take; None if there is no plan and none is required.
+    """Time and memory of the fit; None if they are not known and not required.
 
     The fit itself reports what is wrong with its input.
     """
@@ -108,33 +131,21 @@ def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) 
 
 
 def fit(
-    method: Method, params: dict[str, Any], X: Any, y: Any = None, *, draw: bool = False
+    method: Method, params: dict[str, Any], X: Any, y: Any = None, *, show_bar: bool = False
 ) -> Fitted:
     """Fit; Ctrl-C ends an iterative fit early, and the best map so far is the answer."""
     cls = method.load()
-    shown = {"verbose": 1} if draw and "verbose" in _parameters(cls) else {}
+    shown = {"verbose": 1} if show_bar and "verbose" in cls().get_params(deep=False) else {}
     estimator = cls(**params, **shown)
     start = perf_counter()
-    with _interrupts() as pressed, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with refuse_errors(method.name), show_progress(method.name if draw else ""):
-            estimator.fit(X) if y is None else estimator.fit(X, y)
+    bar = show_progress(method.name if show_bar else "")
+    with _interrupts() as pressed, collect_warnings() as messages, refuse_errors(method.name), bar:
+        estimator.fit(X) if y is None else estimator.fit(X, y)
     seconds = perf_counter() - start
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
-    messages = dict.fromkeys(" ".join(str(w.message).split()) for w in caught if _for_users(w))
-    stem = alias(method.name)
-    names = [f"{stem}{i}" for i in range(Y.shape[1])]
-    return Fitted(estimator, params, Y, names, seconds, list(messages), bool(pressed))
-
-
-def _parameters(cls: Any) -> Any:
-    return cls().get_params(deep=False)
-
-
-def _for_users(warning: warnings.WarningMessage) -> bool:
-    """Whether a warning is for the user of a command rather than for a programmer."""
-    return not issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning)
+    names = [f"{alias(method.name)}{i}" for i in range(Y.shape[1])]
+    return Fitted(estimator, params, Y, names, seconds, messages, bool(pressed))
 
 
 @contextmanager

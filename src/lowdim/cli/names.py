@@ -1,20 +1,23 @@
-"""Methods by the names that people type."""
+"""Methods by the names that people type, and other types of the values of options."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.types import ParamType
+from lowdim.checks import did_you_mean
+from lowdim.cli.console import Command
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from lowdim.catalog import Method
 
+    ParamType = click.ParamType[Any]
+else:  # generic only in the newest click
+    ParamType = click.ParamType
 
 _SHORT_NAME = 7  # letters of a name that needs no short form
 
@@ -56,10 +59,9 @@ def find(name: str) -> Method:
     begun = {m.name: m for full, m in names.items() if key and full.startswith(key)}
     if len(begun) == 1:
         return next(iter(begun.values()))
-    close = difflib.get_close_matches(key, names, n=1)
     known = ", ".join(sorted({alias(m.name) for m in names.values()}))
-    hint = f"did you mean {close[0]!r}?" if close else f"choose one of {known}."
-    raise click.BadParameter(f"there is no method {name!r}; {hint}")
+    hint = did_you_mean(key, names) or f" Choose one of {known}."
+    raise click.BadParameter(f"there is no method {name!r}.{hint} `lowdim methods` lists all.")
 
 
 class MethodName(ParamType):
@@ -73,9 +75,14 @@ class MethodName(ParamType):
     def convert(self, value: Any, param: Any, context: Any) -> Any:
         if not isinstance(value, str):
             return value
-        if not self.several:
-            return find(value)
-        return tuple(find(name) for name in value.split(",") if name.strip())
+        names = [name for name in value.split(",") if name.strip()]
+        if not names:
+            raise click.BadParameter("give the name of a method; `lowdim methods` lists them.")
+        if self.several:
+            return tuple(map(find, names))
+        if len(names) > 1:
+            raise click.BadParameter("give one method; `lowdim compare` takes several.")
+        return find(value)
 
     def shell_complete(self, context: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -88,3 +95,32 @@ class MethodName(ParamType):
             for method in CATALOG
             if alias(method.name).startswith(normalize_name(last))
         ]
+
+
+def method_option(help: str, *, several: bool = False, multiple: bool = False) -> Command:
+    """The option -m of a command."""
+    flag = "--embedders" if several else "--embedder"
+    return click.option(
+        "-m", flag, "method", type=MethodName(several), multiple=multiple, help=help
+    )
+
+
+class Names(ParamType):
+    """Column names, separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        return [v.strip() for v in value.split(",")] if isinstance(value, str) else value
+
+
+class Size(ParamType):
+    """Width and height in pixels."""
+
+    name = "width x height"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        match = re.fullmatch(r"([1-9]\d*)[x,]([1-9]\d*)", value) if isinstance(value, str) else None
+        if match is None:
+            raise click.BadParameter(f"{value!r} is not a size such as 32x32.")
+        return int(match[1]), int(match[2])

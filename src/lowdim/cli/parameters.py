@@ -9,11 +9,13 @@ import shlex
 import types
 import typing
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.types import ParamType, Size
+from lowdim.cli.names import ParamType, Size, alias
 from lowdim.estimator import docstrings
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 _OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no use to it
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
 NONE = object()  # given as "none", which is not the same as not given
+_ARTICLES = {
+    "integer": "an integer",
+    "number": "a number",
+    "json": "a JSON object such as '{\"p\": 3}'",
+}
 _PREFIX = "param_"  # keeps an estimator's parameters apart from the command's own options
 
 
@@ -46,7 +53,7 @@ class Value(ParamType):
             return read
         if str in self.kinds:
             return value
-        known = " or ".join(sorted(map(_kind, self.kinds)))
+        known = " or ".join(_ARTICLES.get(kind, kind) for kind in sorted(map(_kind, self.kinds)))
         raise click.BadParameter(f"{value!r} is not {known}{' or none' * self.optional}.")
 
 
@@ -86,7 +93,7 @@ def _literal(value: str) -> Any:
 
 def hints(cls: Any) -> dict[str, tuple[Any, Any]]:
     """The type and the default of every parameter that can be given on the command line."""
-    typed = typing.get_type_hints(cls.__init__)
+    typed = typing.get_type_hints(cls if is_dataclass(cls) else cls.__init__)
     return {
         name: (typed.get(name, Any), parameter.default)
         for name, parameter in inspect.signature(cls.__init__).parameters.items()
@@ -97,13 +104,6 @@ def hints(cls: Any) -> dict[str, tuple[Any, Any]]:
 def descriptions(cls: Any) -> dict[str, str]:
     """The description of each parameter, from the docstring of the class."""
     return {name: entry.text for name, entry in docstrings.parameters(cls).items()}
-
-
-def _choices(name: str, classes: list[Any]) -> str | None:
-    """What help shows in place of the type, if all classes have the same choices."""
-    lists = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
-    listed = lists.pop() if len(lists) == 1 else ()
-    return f"[{'|'.join(listed)}]" if listed else None
 
 
 def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
@@ -120,6 +120,8 @@ def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]
 
 def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
     hint, default = hints(classes[0])[name]
+    lists = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
+    choices = lists.pop() if len(lists) == 1 else ()
     texts = (descriptions(c).get(name) for c in classes)
     text = next(filter(None, texts), "")
     if marked:
@@ -140,7 +142,7 @@ def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> cli
         type=Value(hint),
         default=None,
         help=text.strip(),
-        metavar=_choices(name, classes),
+        metavar=f"[{'|'.join(choices)}]" if choices else None,
     )
 
 
@@ -182,24 +184,44 @@ def option_words(option: click.Option, value: Any = ...) -> list[str]:
 class MethodCommand(click.Command):
     """A command whose options include the parameters of the methods named by -m."""
 
-    def method_option(self) -> click.Parameter:
-        return next(p for p in self.params if p.name == "method")
-
     def methods(self, context: click.Context) -> Sequence[Method]:
         """The methods on the command line, known before it is parsed."""
         methods: Sequence[Method] = context.meta.get("lowdim.methods", ())
         return methods
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        context.meta["lowdim.methods"] = _scan(args, self.method_option(), context)
+        context.meta["lowdim.methods"] = self._named_methods(context, args)
         context.meta["lowdim.command"] = shlex.join([*context.command_path.split(), *args])
-        rest = super().parse_args(context, args)
+        try:
+            rest = super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            methods = self.methods(context)
+            if not methods or error.possibilities:
+                raise
+            shorts = ",".join(alias(method.name) for method in methods)
+            raise click.UsageError(
+                f"{error.format_message()} {' and '.join(m.name for m in methods)} cannot take it; "
+                f"`{context.command_path} --help -m {shorts}` lists the options."
+            ) from error
         chosen = context.params.get("method") or context.params.get("saved")
         if not chosen and not context.resilient_parsing:
             raise click.UsageError(
                 "choose a method with -m, -m isomap for instance; `lowdim methods` lists them."
             )
         return rest
+
+    def _named_methods(self, context: click.Context, args: list[str]) -> list[Method]:
+        """The methods that -m names, anywhere on the command line; errors are reported later."""
+        option = next(p for p in self.params if p.name == "method")
+        parser = self.make_parser(context)
+        parser.ignore_unknown_options = True
+        names: list[Method] = []
+        with suppress(click.UsageError):
+            values = parser.parse_args(list(args))[0].get("method", [])
+            for value in [values] if isinstance(values, str) else values:
+                methods = option.type.convert(value, option, context)
+                names += methods if isinstance(methods, tuple) else [methods]
+        return list(dict.fromkeys(names))
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         own = super().get_params(context)
@@ -221,26 +243,3 @@ class MethodCommand(click.Command):
                 formatter.write_dl(theirs)
         with formatter.section("Options"):
             formatter.write_dl(own)
-
-
-def _scan(args: Sequence[str], option: click.Parameter, context: click.Context) -> list[Any]:
-    """The methods that -m names, anywhere on the command line; the parser reports errors."""
-    names: list[Any] = []
-    values = iter(args)
-    for value in values:
-        if value == "--":
-            break
-        if value in option.opts:
-            named = next(values, "")
-        elif value.startswith("--") and value.partition("=")[0] in option.opts:
-            named = value.partition("=")[2]
-        elif value.startswith("-m") and not value.startswith("--"):
-            named = value[2:].lstrip("=")
-        else:
-            continue
-        try:
-            methods = option.type.convert(named, option, context)
-        except click.UsageError:
-            continue
-        names += list(methods) if isinstance(methods, tuple) else [methods]
-    return list(dict.fromkeys(names))

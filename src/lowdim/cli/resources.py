@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from lowdim.cli.console import Command, combine
 
 
-def _use(context: click.Context, option: click.Parameter, value: str | None) -> None:
+def _use(context: click.Context, option: click.Parameter, value: Any) -> None:
     """Take one resource until the command has ended."""
-    from lowdim.runtime.context import compute
+    from lowdim.runtime.context import compute, dask_clusters
 
     if value is None:
         return
-    if option.name == "scheduler":
-        _check_one_cluster(context, "scheduler")
+    name = str(option.name)
+    if name in ("workers", "scheduler") and context.meta.setdefault("lowdim.cluster", name) != name:
+        raise click.UsageError("Give --workers or --scheduler, not both.")
     try:
-        context.with_resource(compute(**{str(option.name): value}))  # type: ignore[arg-type]
+        if name == "workers":
+            context.with_resource(dask_clusters(name).start_cluster(value))
+        else:
+            context.with_resource(compute(**{name: value}))
     except (ImportError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 
 
-def _start_cluster(context: click.Context, _: click.Parameter, workers: int | None) -> None:
-    from lowdim.runtime.context import dask_clusters
-
-    if workers is None:
-        return
-    _check_one_cluster(context, "workers")
-    try:
-        context.with_resource(dask_clusters("workers").start_cluster(workers))
-    except ImportError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _check_one_cluster(context: click.Context, option: str) -> None:
-    if context.meta.setdefault("lowdim.cluster", option) != option:
-        raise click.UsageError("Give --workers or --scheduler, not both.")
-
-
-def _option(flag: str, metavar: str, help: str, **more: Any) -> Callable[[Command], Command]:
-    more.setdefault("callback", _use)
-    return click.option(flag, metavar=metavar, expose_value=False, help=help, **more)
+def _option(flag: str, metavar: str, help: str, type: Any = None) -> Command:
+    return click.option(
+        flag, metavar=metavar, help=help, type=type, expose_value=False, callback=_use
+    )
 
 
 device_option = _option(
@@ -69,7 +56,6 @@ _WORKERS = _option(
     "N",
     "Work on NPY and Parquet files with a Dask cluster of N processes on this machine.",
     type=click.IntRange(1),
-    callback=_start_cluster,
 )
 _SCHEDULER = _option(
     "--scheduler",
@@ -79,6 +65,4 @@ _SCHEDULER = _option(
 )
 
 
-def resource_options(command: Command) -> Command:
-    """Add --device, --memory, --scratch, --workers and --scheduler."""
-    return device_option(_MEMORY(_SCRATCH(_WORKERS(_SCHEDULER(command)))))
+resource_options = combine(device_option, _MEMORY, _SCRATCH, _WORKERS, _SCHEDULER)

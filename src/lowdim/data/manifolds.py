@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
 
 
 def _check_arguments(n_samples: int, noise: float, random_state: Any) -> tuple[int, float, Any]:
     """The checked common arguments and the source of random numbers."""
-    from lowdim.checks import check_random_state
-
     n_samples = checks.integer(n_samples, "n_samples", 1)
     return n_samples, checks.real(noise, "noise", 0.0), check_random_state(random_state)
 

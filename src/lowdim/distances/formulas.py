@@ -186,72 +186,51 @@ def nan_euclidean(A: Array, B: Array) -> Array:
         return np.asarray(np.sqrt(squares * A.shape[1] / (known[0] @ known[1].T.astype(float))))
 
 
-def boolean_formula(name: str) -> Formula:
+def boolean_formula(of_counts: OfCounts) -> Formula:
     """The formula of a metric of boolean rows: an entry is true if it is not zero."""
 
     def block(A: Array, B: Array) -> Array:
         a, b = ((rows != 0).astype(np.float64) for rows in (A, B))
-        return boolean(name, a @ b.T, a.sum(axis=1)[:, None], b.sum(axis=1), A.shape[1])
+        return of_counts(*divide_counts(a @ b.T, a.sum(axis=1)[:, None], b.sum(axis=1)), A.shape[1])
 
     return block
 
 
-def bit_formula(name: str) -> Formula:
+def bit_formula(of_counts: OfCounts) -> Formula:
     """The formula of a metric of rows of bytes, each of which holds eight boolean columns."""
 
     def block(A: Array, B: Array) -> Array:
         bits = (np.unpackbits(rows.astype(np.uint8), axis=1) for rows in (A, B))
-        return boolean_formula(name)(*bits)
+        return boolean_formula(of_counts)(*bits)
 
     return block
 
 
-def boolean(name: str, both: Array, first: Array, second: Array, d: int) -> Array:
-    """A distance of boolean rows from counts.
-
-    Parameters
-    ----------
-    name : str
-    both : array of shape (m, n)
-        Number of columns in which both rows are true.
-    first, second : arrays of shape (m, 1) and (n,)
-        Number of columns in which each row is true.
-    d : int
-        Number of columns.
-    """
-    one = first + second - 2 * both
-    if name == "dice":
-        return _ratio(one, 2 * both + one)
-    if name == "jaccard":
-        return _ratio(one, both + one)
-    if name == "sokalsneath":
-        return _ratio(2 * one, both + 2 * one)
-    if name in ("rogerstanimoto", "sokalmichener"):
-        return np.asarray(2 * one / (d + one))
-    if name == "russellrao":
-        return np.asarray((d - both) / d)
-    if name == "kulsinski":
-        return np.where(one == 0, 0, (one - both + d) / (one + d))
-    if name == "yule":
-        half = (first - both) * (second - both)
-        return _ratio(2 * half, both * (d - first - second + both) + half)
-    if name == "matching":
-        return np.asarray(one / d)
-    assert name == "hamming"  # of bits, which is a count, as in PyNNDescent
-    return np.asarray(one)
+def divide_counts(both: Array, first: Array, second: Array) -> tuple[Array, Array, Array]:
+    """Numbers of columns in which both rows are true, and in which the first or the second alone
+    is, from those in which each of them is."""
+    return both, first - both, second - both
 
 
-BOOLEAN = (
-    "dice",
-    "jaccard",
-    "sokalsneath",
-    "rogerstanimoto",
-    "sokalmichener",
-    "russellrao",
-    "kulsinski",
-    "yule",
-    "matching",
-)
+def _ratio(part: Array, whole: Array) -> Array:
+    """part / whole, and 0 where part is 0."""
+    return np.asarray(part / np.where(part == 0, 1, whole))
+
+
+OfCounts = Callable[[Array, Array, Array, int], Array]
+"""A distance of boolean rows of d columns from the counts of `divide_counts`, and d."""
+
+BOOLEAN: dict[str, OfCounts] = {
+    "dice": lambda both, a, b, d: _ratio(a + b, 2 * both + a + b),
+    "jaccard": lambda both, a, b, d: _ratio(a + b, both + a + b),
+    "sokalsneath": lambda both, a, b, d: _ratio(2 * (a + b), both + 2 * (a + b)),
+    "rogerstanimoto": lambda both, a, b, d: 2 * (a + b) / (d + a + b),
+    "sokalmichener": lambda both, a, b, d: 2 * (a + b) / (d + a + b),
+    "russellrao": lambda both, a, b, d: (d - both) / d,
+    "kulsinski": lambda both, a, b, d: np.where(a + b == 0, 0, (a + b - both + d) / (a + b + d)),
+    "yule": lambda both, a, b, d: _ratio(2 * a * b, both * (d - a - b - both) + a * b),
+    "matching": lambda both, a, b, d: (a + b) / d,
+}
 
 FORMULAS: dict[str, Formula] = {
     "cosine": cosine,
@@ -267,9 +246,9 @@ FORMULAS: dict[str, Formula] = {
     "braycurtis": braycurtis,
     "poincare": poincare,
     "nan_euclidean": nan_euclidean,
-    "bit_hamming": bit_formula("hamming"),
-    "bit_jaccard": bit_formula("jaccard"),
-    **{name: boolean_formula(name) for name in BOOLEAN},
+    "bit_hamming": bit_formula(lambda both, a, b, d: a + b),  # a count, as in PyNNDescent
+    "bit_jaccard": bit_formula(BOOLEAN["jaccard"]),
+    **{name: boolean_formula(of_counts) for name, of_counts in BOOLEAN.items()},
 }
 """The formulas by the name of the metric; all others are SciPy's."""
 
@@ -302,8 +281,3 @@ def _lengths(rows: Array) -> Array:
 def _divide_rows(rows: Array, sizes: Array) -> Array:
     """Rows divided by their sizes; those of size zero stay as they are."""
     return np.asarray(rows / np.where(sizes == 0, 1, sizes)[:, None])
-
-
-def _ratio(part: Array, whole: Array) -> Array:
-    """part / whole, and 0 where part is 0."""
-    return np.asarray(part / np.where(part == 0, 1, whole))

@@ -21,24 +21,10 @@ def gower(X: Any, kinds: Kinds | None = None) -> tuple[Block, Prepare, Array, Ki
     """Gower's distance with the ranges and categories of a training table.
 
     The distance of two rows is the mean over the columns that are present in both: |a - b| / range
-    in a numeric column, 0 or 1 in a categorical one.
-
-    Parameters
-    ----------
-    X : DataFrame or two-dimensional array-like
-        The training table; if `kinds` is given, the rows that an earlier call returned.
-    kinds : list, default=None
-        The kinds of the columns that an earlier call returned.
-
-    Returns
-    -------
-    block : callable
-        From two arrays of coded rows to their matrix of distances.
-    prepare : callable
-        From a table to coded rows.
-    rows : array
-        X as coded rows: numbers, with the codes of categories, and NaN for missing values.
-    kinds : list
+    in a numeric column, 0 or 1 in a categorical one. Returns the functions from two arrays of coded
+    rows to their distances, and from a table to coded rows (numbers, with codes of categories, and
+    NaN for missing values), the coded rows of X, and the kinds of the columns. If `kinds` is given,
+    X is such coded rows.
     """
     coded_already = kinds is not None
     kinds = kinds_of(X) if kinds is None else kinds

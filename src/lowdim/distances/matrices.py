@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.native.dense import product
+from lowdim.backends.numpy_blocks import fill_symmetric
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.metrics import Metric, to_euclidean
 from lowdim.messages import argument
@@ -63,21 +63,14 @@ def distance_matrix(rows: Any, metric: Metric) -> Array:
     )
     if metric.name == "euclidean" and not is_sparse(rows):
         D = backend().distance_matrix(rows)
-        if np.isfinite(
-            backend().extremes(D)[1]
-        ):  # otherwise the next lines report which distance is not
+        if np.isfinite(backend().extremes(D)[1]):  # else the next lines report which one is not
             return D
-    D = np.empty((n, n), dtype=dtype)
-    rows, metric = to_euclidean(rows, metric)
+    vectors, straight = to_euclidean(rows, metric)
 
-    def fill(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        block = distance_block(rows, metric, left, right)
-        D[left, right] = block
-        if left != right:
-            D[right, left] = block.T
+    def tile(left: slice, right: slice) -> Array:
+        return distance_block(vectors, straight, left, right)
 
-    run(fill, combinations_with_replacement(blocks(n, TILE_OBJECTS), 2))
+    D = fill_symmetric(np.empty((n, n), dtype=dtype), tile, TILE_OBJECTS)
     np.fill_diagonal(D, 0)
     if metric.name == "callable":  # the built-in metrics are known to be symmetric
         np.maximum(D, D.T, out=D)
@@ -158,7 +151,8 @@ def check_dissimilarities(D: Any, name: str = "X") -> Array:
         i, j = _first_gap(D, slack)
         raise ValueError(
             f"{name}: Array must be symmetric, but [{i}, {j}] is {D[i, j]:g} and [{j}, {i}] "
-            f"is {D[j, i]:g}. Average the two, (D + D.T) / 2, if the difference is noise."
+            f"is {D[j, i]:g}. Average the two, (D + D.T) / 2; if the difference is not noise, "
+            "plot.drift_vectors draws it on the map of the average."
         )
     check_diagonal(D, name, slack)
     if low < -slack:

@@ -32,9 +32,7 @@ ALIASES = {
 PARAMETERS = {"seuclidean": {"v": "V", "sigma": "V"}, "mahalanobis": {"v": "V", "vinv": "VI"}}
 """Names that umap-learn has for parameters of metrics; its sigma is a variance."""
 NAN_AWARE = ("nan_euclidean", "gower")  # metrics that accept NaN as a missing value
-ROUNDING = (
-    1e-9  # negative distances up to this size, relative to the largest and to 1, count as zero
-)
+ROUNDING = 1e-9  # negative distances of this size, as a share of the largest and of 1, are zero
 DEGREES = {
     **dict.fromkeys(("euclidean", "cityblock", "chebyshev", "minkowski", "nan_euclidean"), 1),
     **dict.fromkeys(("seuclidean", "mahalanobis"), 1),  # 0 if their parameters are estimated
@@ -51,22 +49,15 @@ class Metric:
 
     Parameters
     ----------
-    name : str
-        "callable" for a function of the user. A named metric with parameters has a longer name, so
-        that code specialised to the plain metric does not apply to it.
-    block : callable
-        From two sets of rows to the matrix of their distances.
-    prepare : callable
-        From user input to rows: an array, a CSR matrix, or an array of arbitrary objects.
-    params : dict
-        Parameters of the metric.
-    degree : int or None
-        The distances of c x and c y are c^degree times those of x and y, for c > 0; None: unknown.
-    exponent : int
-        The rows are in units of 2^exponent; see `lowdim.distances.units`.
-    straighten : callable or None
-        From rows to vectors whose Euclidean distances are those of the metric, if there is such a
-        map: the searches of the Euclidean distance then apply. See `to_euclidean`.
+    name : "callable" for a function of the user. A named metric with parameters has a longer name,
+        so that code specialised to the plain metric does not apply to it.
+    block : from two sets of rows to the matrix of their distances
+    prepare : from user input to rows: an array, a CSR matrix, or an array of arbitrary objects
+    degree : the distances of c x and c y are c^degree times those of x and y, for c > 0; None:
+        unknown
+    exponent : the rows are in units of 2^exponent; see `lowdim.distances.units`
+    straighten : from rows to vectors whose Euclidean distances are those of the metric, if there is
+        such a map: the searches of the Euclidean distance then apply
     """
 
     name: str
@@ -134,21 +125,11 @@ def _scipy_metrics() -> dict[str, str]:
 def resolve_metric(
     metric: str | Callable[[Any, Any], float], params: dict[str, Any] | None, X: Any
 ) -> tuple[Metric, Any]:
-    """The metric for training data X.
+    """The metric for training data X, and X as the rows that it takes; not for "geodesic", which
+    `lowdim.objects.objects.measured_objects` resolves.
 
-    Parameters
-    ----------
-    metric : str or callable
-    params : dict or None
-        Parameters of the metric. Missing variances and inverse covariances are estimated from X.
-    X : array-like, DataFrame, sparse matrix or sequence
-        Training data.
-
-    Returns
-    -------
-    Metric
-    rows : array, CSR matrix or array of objects
-        X as the rows that the metric takes: data of extreme magnitude in units of 2^exponent.
+    Variances and inverse covariances that are missing in `params` are estimated from X. Data of
+    extreme magnitude are in units of 2^exponent.
     """
     params = dict(params or {})
     if hasattr(metric, "get_params"):
@@ -156,10 +137,6 @@ def resolve_metric(
     if callable(metric):
         resolved = Metric("callable", _callable_block(metric, params), objects, params)
         return resolved, resolved.prepare(X)
-    if metric == "geodesic":
-        from lowdim.distances.geodesic_metric import geodesic
-
-        return geodesic(X, params)
     name, params = canonical_metric(metric, params)
     if name == "gower":
         if unknown := sorted(set(params) - {"kinds"}):
@@ -211,11 +188,9 @@ def canonical_metric(metric: Any, params: dict[str, Any]) -> tuple[str, dict[str
             f"{argument('metric')} must be one of {', '.join(names)}, 'precomputed' or a callable; "
             f"got {metric!r}.{checks.did_you_mean(metric, names)}"
         )
-    name = (
-        metric
-        if metric in FORMULAS
-        else ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
-    )
+    name = metric
+    if metric not in FORMULAS:
+        name = ALIASES.get(metric) or _scipy_metrics().get(metric, metric)
     renamed = PARAMETERS.get(name, {})
     params = {renamed.get(key, key): value for key, value in params.items()}
     if name == "minkowski" and "w" not in params:
@@ -245,9 +220,8 @@ def _learned_metric(estimator: Any) -> Metric:
     """The Mahalanobis distance that a fitted estimator such as NCA has learned."""
     if not hasattr(estimator, "metric_"):
         raise ValueError(
-            f"{argument('metric')} must "
-            f"be a name, a callable or an estimator that has learned a metric; got "
-            f"{estimator!r}, which is not fitted or learns no metric."
+            f"{argument('metric')} must be a name, a callable or an estimator that has learned a "
+            f"metric; got {estimator!r}, which is not fitted or learns no metric."
         )
     factor = np.asarray(estimator.components_, dtype=np.float64).T
     euclid = metric_function("euclidean", {})
@@ -256,9 +230,8 @@ def _learned_metric(estimator: Any) -> Metric:
         rows = dense(rows)
         if rows.shape[1] != len(factor):
             raise ValueError(
-                f"{argument('metric')}: "
-                f"{type(estimator).__name__} was fitted on {len(factor)} features, but X "
-                f"has {rows.shape[1]}."
+                f"{argument('metric')}: {type(estimator).__name__} was fitted on {len(factor)} "
+                f"features, but X has {rows.shape[1]}."
             )
         return np.ascontiguousarray(rows @ factor, dtype=checks.float_kind(rows))
 
@@ -301,8 +274,8 @@ def _callable_block(
         least = np.nanmin(out, initial=0)
         if least < -ROUNDING * max(1.0, float(np.nanmax(out, initial=0))):
             raise ValueError(
-                f"{argument('metric')}: "
-                f"the function returned {least:g}, but a distance must not be negative."
+                f"{argument('metric')}: the function returned {least:g}, but a distance must not "
+                "be negative."
             )
         return np.maximum(out, 0, out=out)  # as 1 - cos for equal vectors, by rounding
 

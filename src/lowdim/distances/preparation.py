@@ -50,9 +50,8 @@ def vectors_without_zeros(X: Any, name: str = "X", copy: bool = False) -> Any:
 
 def unit_vectors(X: Any, name: str = "X", copy: bool = False) -> Any:
     rows = vectors(X, name, copy)
-    squares = np.asarray(
-        (rows.multiply(rows) if is_sparse(rows) else rows * rows).sum(axis=1)
-    ).ravel()
+    squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
+    squares = np.asarray(squares.sum(axis=1)).ravel()
     wrong = np.abs(squares - 1) > UNIT_LENGTH_UP_TO
     if wrong.any():
         i = int(wrong.argmax())

@@ -13,16 +13,15 @@ import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from lowdim.backends import backend
-from lowdim.checks import Array, all_finite, float_dtype
-from lowdim.distances.fingerprint import digest_header
+from lowdim.checks import Array, all_finite, float_dtype, is_sparse
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
-from lowdim.runtime.tasks import HERE, NewGroup, Tasks, tasks
+from lowdim.runtime.tasks import HERE, NewGroup, Tasks, Work, tasks
 
 Result = TypeVar("Result")
 Files = list[tuple[str, int, int]]
@@ -35,15 +34,9 @@ DIGEST_CHUNK = 1024**2  # bytes of a digest of its own; see `Backend.digest`
 
 
 class RowBlocks:
-    """Rows of numbers that are read in blocks.
+    """Rows of numbers that are read in blocks, as float32 or float64.
 
     A source implements `_values`, and `description` and `reference` if it has a name.
-
-    Parameters
-    ----------
-    shape : (int, int)
-    stored_dtype : dtype
-        Of the numbers as they are stored; they are read as float32 or float64.
     """
 
     ndim = 2
@@ -163,15 +156,10 @@ class RowBlocks:
         return self.read(item), item.start
 
     def map(self, function: Callable[..., Result], *shared: Any) -> Iterator[Result]:
-        """The results of a function for all blocks, in their order.
+        """The results of function(rows, first, *shared) for all blocks in order, `first` being the
+        number of the first row of a block.
 
-        Parameters
-        ----------
-        function : callable
-            Called as function(rows, first, *shared) with the rows of a block and the number of the
-            first one. A function of a module, not a lambda.
-        *shared
-            Further arguments, the same for all blocks. They can be pickled.
+        The function is one of a module, not a lambda; the shared arguments can be pickled.
         """
         return self._map(self.items(), function, *shared)
 
@@ -186,7 +174,7 @@ class RowBlocks:
         shared: tuple[Any, ...],
         count: int,
         group: NewGroup,
-        work: Callable[[Any, int], Iterator[Result]],
+        work: Work[Result],
     ) -> Iterator[Result]:
         """Divide all blocks into pieces, and work on groups of these; see `Tasks.exchange`.
 
@@ -232,11 +220,12 @@ class RowBlocks:
         return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
 
 
-class Scan:
+class Scan(NamedTuple):
     """The digest and the largest magnitude of all rows, and the files as they were then."""
 
-    def __init__(self, digest: str, largest: float, files: Files) -> None:
-        self.digest, self.largest, self.files = digest, largest, files
+    digest: str
+    largest: float
+    files: Files
 
 
 def _apply_to_block(
@@ -266,7 +255,7 @@ def _join_scans(
     source: RowBlocks, files: Files, parts: Iterator[tuple[float, bytes, Array, bytes]]
 ) -> Scan:
     """The scan of all rows from those of the blocks."""
-    total = hashlib.blake2b(digest_header(source), digest_size=8)
+    total = hashlib.blake2b(_digest_header(source), digest_size=8)
     largest, open_chunk = 0.0, b""
     for size, head, digests, tail in parts:
         largest, open_chunk = max(largest, size), open_chunk + head
@@ -282,3 +271,24 @@ def _join_scans(
 
 def _digest_of(octets: bytes) -> bytes:
     return backend().digest(np.frombuffer(octets, np.uint8)).tobytes()
+
+
+def fingerprint(rows: Any) -> str:
+    """A digest of a data set, of all its values: arrays are read at the speed of the memory."""
+    if isinstance(rows, RowBlocks):
+        return rows.fingerprint()
+    digest = hashlib.blake2b(_digest_header(rows), digest_size=8)
+    if rows.dtype == object:
+        digest.update(repr(list(rows)).encode())
+        return digest.hexdigest()
+    parts = [rows]
+    if is_sparse(rows):
+        counts = np.diff(rows.indptr).astype(np.int64)
+        parts = [counts, rows.indices.astype(np.int32, copy=False), rows.data]
+    for part in parts:
+        digest.update(backend().digest(part).tobytes())
+    return digest.hexdigest()
+
+
+def _digest_header(rows: Any) -> bytes:
+    return repr((rows.shape, str(rows.dtype))).encode()

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.distances.formulas import BOOLEAN, boolean, fill_undefined_rows
+from lowdim.distances.formulas import BOOLEAN, OfCounts, divide_counts, fill_undefined_rows
 
 
 def _sums(rows: Any, values: Array) -> Array:
@@ -88,10 +88,10 @@ def _is_constant(rows: Any) -> Array:
     return constant
 
 
-def _boolean_formula(name: str) -> Callable[[Any, Any], Array]:
+def _boolean_formula(of_counts: OfCounts) -> Callable[[Any, Any], Array]:
     def block(A: Any, B: Any) -> Array:
         both = backend().sum_shared(A, B, "count")
-        return boolean(name, both, *_pair(_counts, A, B), A.shape[1])
+        return of_counts(*divide_counts(both, *_pair(_counts, A, B)), A.shape[1])
 
     return block
 
@@ -103,7 +103,7 @@ SPARSE_FORMULAS: dict[str, Callable[[Any, Any], Array]] = {
     "hamming": _hamming,
     "hellinger": _hellinger,
     "correlation": _correlation,
-    **{name: _boolean_formula(name) for name in BOOLEAN},
+    **{name: _boolean_formula(of_counts) for name, of_counts in BOOLEAN.items()},
 }
 """By the name of the metric; the sparse rows of other metrics are made dense, block by block."""
 

@@ -8,14 +8,12 @@ ordinary magnitude are not changed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lowdim.backends import backend
 from lowdim.checks import is_sparse
-from lowdim.neighbor_graphs.graph import NeighborGraph
 
 SAFE_EXPONENTS = {4: 24, 8: 100}
 """By the size of the floats in bytes, the largest exponent e of data that are not scaled: those
@@ -40,18 +38,12 @@ def exponent_of(values: Any) -> int:
 
 
 def scale_by_power(value: Any, exponent: int) -> Any:
-    """A number, array, sparse matrix or neighbour graph times 2^exponent.
+    """A number, array or sparse matrix times 2^exponent.
 
     Results beyond the range of floats, as squares of distances near its end, are infinite or zero.
     """
     if exponent == 0 or value is None:
         return value
-    if isinstance(value, NeighborGraph):
-        return replace(
-            value,
-            distances=scale_by_power(value.distances, exponent),
-            bridge_lengths=scale_by_power(value.bridge_lengths, exponent),
-        )
     if is_sparse(value):
         out = value.copy()
         out.data = scale_by_power(out.data, exponent)

@@ -14,12 +14,13 @@ from lowdim.runtime.scheduling import blocks
 
 REG = 1e-3  # default regularisation, as a share of the trace of the local Gram matrix
 TINY = 1e-13  # regularisation when decoding: so small that training points return their vectors
-# Decoding takes FURTHER neighbours beyond the dimension of the map and adds
-# NEAR * sum_j w_j^2 d_j^2 (d_j / u) to the objective, u being the median of the distances d_j, so
-# that near ones are preferred. On maps of faces, digits and a roll by six methods these values gave
-# a lower held-out error than the nearest training vector in every case, and fewer neighbours or a
-# higher power of d_j did not.
-FURTHER, NEAR = 10, 0.3
+# Decoding takes EXTRA_NEIGHBORS beyond the dimension of the map and adds
+# DISTANCE_PENALTY * sum_j w_j^2 d_j^2 (d_j / u) to the objective, u being the median of the
+# distances d_j, so that near ones are preferred. On maps of faces, digits and a roll by six methods
+# these values gave a lower held-out error than the nearest training vector in every case, and fewer
+# neighbours or a higher power of d_j did not.
+EXTRA_NEIGHBORS = 10
+DISTANCE_PENALTY = 0.3
 BLOCK_ROWS = 1024  # new points handled at once
 GATHERED_BYTES = 4 * 10**6  # of neighbours whose rows are copied at once, by a thread
 
@@ -60,25 +61,8 @@ def barycentric_map(
 ) -> Array:
     """Extend a map from known points to new ones.
 
-    The weights that best reconstruct a new point from its k nearest known points are applied to
-    the images of these points.
-
-    Parameters
-    ----------
-    known : array or CSR matrix of shape (n, d)
-    images : array of shape (n, p)
-        Images of the known points.
-    new : array or CSR matrix of shape (m, d)
-    k : int
-        Number of neighbours.
-    metric : Metric, default=None
-        For the search of neighbours; Euclidean by default.
-    reg : float
-        Regularisation; see `barycentric_weights`.
-
-    Returns
-    -------
-    array of shape (m, p)
+    The weights that best reconstruct a new point from its k nearest known points, under a metric
+    that is Euclidean by default, are applied to the images of these points.
     """
     metric = metric or euclidean()
     k = min(k, known.shape[0])
@@ -94,12 +78,12 @@ def barycentric_map(
 
 def barycentric_lists(known: Array, new: Array) -> tuple[Array, Array]:
     """The nearest known points of each new point, and the weights that `decode` gives them."""
-    k = min(known.shape[1] + FURTHER, len(known))
+    k = min(known.shape[1] + EXTRA_NEIGHBORS, len(known))
     nearest, distances = query(known, new, k, euclidean())
     grams = local_grams(known, nearest, new).astype(np.float64)
     unit = np.median(distances, axis=1, keepdims=True)
     relative = distances / np.where(unit > 0, unit, 1)
-    grams[:, np.arange(k), np.arange(k)] *= 1 + NEAR * relative
+    grams[:, np.arange(k), np.arange(k)] *= 1 + DISTANCE_PENALTY * relative
     return nearest, barycentric_weights(grams, TINY).astype(known.dtype)
 
 

@@ -1,10 +1,9 @@
-"""The states that a fit keeps: what identifies the fit, and its neighbour graph."""
+"""What identifies a fit whose states are kept: class, data, parameters."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
@@ -12,12 +11,12 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.checks import is_sparse
-from lowdim.distances.fingerprint import fingerprint
+from lowdim.distances.row_blocks import fingerprint
 from lowdim.estimator.persist import GRAPH_PARTS
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import GivenGraph
-from lowdim.runtime.checkpoint import Checkpoint, States
+from lowdim.runtime.checkpoint import States
 from lowdim.runtime.context import current
 
 # parameters that change no result
@@ -27,18 +26,8 @@ IGNORED = ("n_jobs", "verbose", "callback", "checkpoint", "warm_start")
 def states_of(
     estimator: Any, objects: Any, arguments: dict[str, Any], before: States | None
 ) -> States | None:
-    """The states that the parameters `checkpoint` and `warm_start` of an estimator ask for.
-
-    Parameters
-    ----------
-    estimator : estimator
-    objects : Objects
-        What it is fitted to.
-    arguments : dict
-        Further arguments of `fit`.
-    before : States or None
-        Those of an earlier fit with `warm_start`.
-    """
+    """The states that the parameters `checkpoint` and `warm_start` of an estimator ask for, for a
+    fit to `objects` with further `arguments`; `before` are those of an earlier fit."""
     path, warm = getattr(estimator, "checkpoint", None), getattr(estimator, "warm_start", False)
     if not isinstance(warm, bool | np.bool_):
         raise TypeError(f"{argument('warm_start')} must be True or False, got {warm!r}.")
@@ -67,21 +56,8 @@ def states_of(
         "lowdim": __version__,
     }
     if path is not None:
-        return Checkpoint(path, key)
+        return States(key, os.fspath(path))
     return States(key) if before is None else before.continue_with(key)
-
-
-def restore_or_compute_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
-    """The neighbour graph that the fit has remembered if it goes on, or else computed."""
-    states = current().states
-    if states is None:
-        return compute()
-    parts = states.recall("graph")
-    if parts is not None:
-        return NeighborGraph(**parts).check("checkpoint")
-    graph = compute()
-    states.remember("graph", {part: getattr(graph, part) for part in GRAPH_PARTS})
-    return graph
 
 
 def describe_parameter(value: Any) -> str:
@@ -95,35 +71,29 @@ def describe_parameter(value: Any) -> str:
         parts = [describe_parameter(item) for item in value]
         if not any("#" in part for part in parts):
             return f"({', '.join(parts)})"
-    digest = hashlib.blake2b(digest_size=16)
-    _add(value, digest.update)
-    return f"#{digest.hexdigest()}"
+    return f"#{hashlib.blake2b(_content(value).encode(), digest_size=16).hexdigest()}"
 
 
-def _add(value: Any, add: Callable[[bytes], None]) -> None:
-    """Add a value to a digest, with all that it holds."""
-    if isinstance(value, np.ndarray) or is_sparse(value):
-        add(fingerprint(value.tocsr() if is_sparse(value) else value).encode())
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            add(repr(name).encode())
-            _add(item, add)
-    elif isinstance(value, list | tuple | set | frozenset):
-        add(f"{type(value).__name__} {len(value)}".encode())
-        for item in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
-            _add(item, add)
+def _content(value: Any) -> str:
+    """A text that two values have in common only if they and all that they hold are equal."""
+    if isinstance(value, NeighborGraph):
+        value = {part: getattr(value, part) for part in GRAPH_PARTS}
     elif isinstance(value, np.random.RandomState):
-        _add(value.get_state(legacy=False), add)
-    elif isinstance(value, NeighborGraph):
-        _add({part: getattr(value, part) for part in GRAPH_PARTS}, add)
-    elif hasattr(value, "fingerprint"):
-        add(f"{type(value).__name__} {value.fingerprint()} {value.exponent}".encode())
-    elif hasattr(value, "__array__"):  # a DataFrame, a Series
-        _add(np.asarray(value), add)
-    elif callable(value) and hasattr(value, "__qualname__"):
-        add(f"{value.__module__}.{value.__qualname__}".encode())
-    elif hasattr(value, "__dict__"):
-        add(type(value).__qualname__.encode())
-        _add({k: v for k, v in vars(value).items() if not k.startswith("_cached")}, add)
-    else:
-        add(repr(value).encode())
+        value = value.get_state(legacy=False)
+    elif hasattr(value, "__array__") and not is_sparse(value):  # a DataFrame, a Series
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) or is_sparse(value):
+        return fingerprint(value.tocsr() if is_sparse(value) else value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_content(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return f"{type(value).__name__}({', '.join(map(_content, items))})"
+    if hasattr(value, "fingerprint"):
+        return f"{type(value).__name__} {value.fingerprint()} {value.exponent}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "__dict__"):
+        held = {k: v for k, v in vars(value).items() if not k.startswith("_cached")}
+        return type(value).__qualname__ + _content(held)
+    return repr(value)

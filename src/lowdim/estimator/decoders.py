@@ -8,7 +8,6 @@ can hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -85,20 +84,23 @@ def nearest_objects(embedding: Array, Y: Array) -> NearestObjects:
     return NearestObjects(nearest, weights / weights.sum(axis=1, keepdims=True))
 
 
+def decoder_of(model: Any, kind: str) -> Decoder:
+    """A decoder that is fitted to the objects of a model with coordinates."""
+    rows = getattr(model, "X_fit_", None)
+    if rows is None or rows.ndim != 2:
+        raise ValueError(
+            f"{type(model).__name__} keeps no training vectors to fit a decoder to: it has an "
+            "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
+        )
+    placed = np.isfinite(model.embedding_).all(axis=1)
+    return fit_decoder(kind, model.embedding_[placed], rows[placed])
+
+
 def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
-    """Fit a decoder to training objects.
+    """A decoder of a kind, or "auto", that is fitted to training objects.
 
-    Parameters
-    ----------
-    kind : {"local", "kernel", "network", "auto"}
-    embedding : array of shape (n, dim)
-    X : array or CSR matrix of shape (n, d)
-
-    Returns
-    -------
-    dict
-        With the entry "kind" and what `apply_decoder` needs; after "auto" also "errors", the mean
-        squared error of each kind on the held-out objects.
+    It has the entry "kind" and what `apply_decoder` needs; after "auto" also "errors", the mean
+    squared error of each kind on the held-out objects.
     """
     checks.choice(kind, "decoder", (*KINDS, "auto"))
     if kind == "auto":
@@ -108,13 +110,12 @@ def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
     if kind == "local":
         return {"kind": kind}
     if kind == "kernel":
-        model = fit_kernel_decoder(embedding, X)
-        return {"kind": kind, **vars(model)}
+        return fit_kernel_decoder(embedding, X)
     from lowdim.learned.networks.device import require_torch, use_torch
 
     require_torch('decoder="network"')
     with use_torch():
-        from lowdim.learned.networks.decoding import fit_network_decoder
+        from lowdim.learned.networks.regression import fit_network_decoder
 
         return {"kind": kind, **fit_network_decoder(embedding, dense(X))}
 
@@ -124,13 +125,12 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
     if decoder["kind"] == "local":
         return decode(embedding, X, Y)
     if decoder["kind"] == "kernel":
-        names = ("centers", "coefficients", "mean", "gamma")
-        return KernelDecoder(**{name: decoder[name] for name in names})(Y)
+        return decode_by_kernel(decoder, Y)
     from lowdim.learned.networks.device import require_torch, use_torch
 
     require_torch('decoder="network"')
     with use_torch():
-        from lowdim.learned.networks.decoding import decode_rows
+        from lowdim.learned.networks.regression import decode_rows
 
         return decode_rows(decoder, Y)
 
@@ -154,60 +154,36 @@ def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:
     return errors
 
 
-@dataclass(frozen=True)
-class KernelDecoder:
-    """sum_c k(y, c) coefficients_c + mean, with a Gaussian kernel k of the coordinates.
+def decode_by_kernel(decoder: Decoder, Y: Array) -> Array:
+    """sum_c k(y, c) coefficients_c + mean, with Gaussian kernels about the centers c."""
+    centers, mean = decoder["centers"], decoder["mean"]
+    out = np.empty((len(Y), len(mean)), mean.dtype)
 
-    Attributes
-    ----------
-    centers : array of shape (m, dim)
-        Coordinates of the training objects that have a kernel.
-    coefficients : array of shape (m, d)
-    mean : array of shape (d,)
-    gamma : float
-        Of the kernel exp(-gamma |y - c|^2).
-    """
+    def fill(part: slice) -> None:
+        K = gaussian(Y[part].astype(centers.dtype), centers, decoder["gamma"])
+        out[part] = backend().matmul(K, decoder["coefficients"]) + mean
 
-    centers: Array
-    coefficients: Array
-    mean: Array
-    gamma: float
-
-    def __call__(self, Y: Array) -> Array:
-        """Vectors of coordinates."""
-        out = np.empty((len(Y), len(self.mean)), self.mean.dtype)
-
-        def fill(part: slice) -> None:
-            K = gaussian(Y[part].astype(self.centers.dtype), self.centers, self.gamma)
-            out[part] = backend().matmul(K, self.coefficients) + self.mean
-
-        run(fill, blocks(len(Y), BLOCK_ROWS))
-        return out
+    run(fill, blocks(len(Y), BLOCK_ROWS))
+    return out
 
 
-def fit_kernel_decoder(embedding: Array, X: Any) -> KernelDecoder:
-    """Fit a decoder to training objects.
+def fit_kernel_decoder(embedding: Array, X: Any) -> Decoder:
+    """Kernel ridge regression from coordinates to vectors.
 
     Width and ridge penalty are those of the least leave-one-out error of kernel ridge regression on
     the centres, which has a closed form. With more objects than centres, the coefficients are those
     of the least squared error of all objects (Nystroem's approximation).
-
-    Parameters
-    ----------
-    embedding : array of shape (n, dim)
-    X : array or CSR matrix of shape (n, d)
     """
     n = len(embedding)
-    order = np.random.default_rng(0).permutation(n)[:MOST_CENTERS]
-    chosen = np.sort(order)
+    chosen = np.sort(np.random.default_rng(0).permutation(n)[:MOST_CENTERS])
     centers = np.ascontiguousarray(embedding[chosen], dtype=np.float64)
     rows = dense(X[chosen]).astype(np.float64)
     mean = rows.mean(axis=0)
     gamma, penalty, coefficients = _least_error(centers, rows - mean)
     if n > len(chosen):
         coefficients = _of_all(embedding, X, centers, mean, gamma, penalty)
-    dtype = X.dtype
-    return KernelDecoder(centers, coefficients.astype(dtype), mean.astype(dtype), gamma)
+    numbers = {"coefficients": coefficients.astype(X.dtype), "mean": mean.astype(X.dtype)}
+    return {"kind": "kernel", "centers": centers, "gamma": gamma, **numbers}
 
 
 def _least_error(centers: Array, rows: Array) -> tuple[float, float, Array]:

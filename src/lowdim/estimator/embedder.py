@@ -1,14 +1,15 @@
 """The contract of every estimator: checks, fit, transform, feature names, tags, saving.
 
 A method implements `_fit(objects)`, which sets `embedding_`, and `_transform(new)`. A method with
-an inverse of its own also implements `_inverse(Y)`. Everything else is done here.
+an inverse of its own also implements `_inverse(Y)`. It declares its parameters and `traits`
+(`declarations`), its fitted attributes (`_attributes` and `_needed`) and their units (`_units`).
+Everything else is done here.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
+from inspect import Signature, signature
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -18,23 +19,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.distances.metrics import NAN_AWARE, euclidean, resolve_metric
+from lowdim.distances.metrics import NAN_AWARE, euclidean
 from lowdim.distances.preparation import IF_NAN, rescale_rows
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import persist
 from lowdim.estimator.checkpoints import states_of
+from lowdim.estimator.declarations import Traits
 from lowdim.estimator.decoders import (
     NearestObjects,
     apply_decoder,
+    decoder_of,
     decoder_rule,
-    fit_decoder,
     nearest_objects,
 )
+from lowdim.estimator.docstrings import insert_passages
 from lowdim.estimator.fitted_state import (
     Numbers,
     Rule,
     document,
+    exponent,
     kinds_of_columns,
     names_of_columns,
     number,
@@ -43,15 +47,11 @@ from lowdim.estimator.fitted_state import (
     source,
 )
 from lowdim.estimator.footprint import Problem, claim_memory
-from lowdim.estimator.input_device import METHODS, where_x_is
-from lowdim.estimator.partitions import transform_blocks, transform_lazily
-from lowdim.estimator.shared_docs import insert_passages
-from lowdim.estimator.traits import Traits
-from lowdim.estimator.units import convert_units, exponent_of_rows, fit_in_unit, is_fitted_state
-from lowdim.estimator.updating import Growth, growing, update
+from lowdim.estimator.inputs import METHODS, on_device_of_x, transform_blocks
+from lowdim.estimator.units import convert_units, fit_in_unit
+from lowdim.estimator.updating import Growth, only_if_it_grows, update
 from lowdim.messages import argument
 from lowdim.objects.block_sources import load_all, open_source, reopen_source
-from lowdim.objects.dask_rows import DaskRows, is_dask
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, check_relations
 from lowdim.objects.objects import (
     BlockedObjects,
@@ -59,18 +59,21 @@ from lowdim.objects.objects import (
     Objects,
     blocked_objects,
     is_precomputed,
+    measured_objects,
     objects_of,
 )
-from lowdim.runtime.callbacks import Change, Monitor, show_progress, verbosity
-from lowdim.runtime.checkpoint import States, keep_states, new_slot
-from lowdim.runtime.context import resolve_device
+from lowdim.runtime.callbacks import Change, Monitor, change_parameters, show_progress, verbosity
+from lowdim.runtime.checkpoint import States
+from lowdim.runtime.context import current, override, resolve_device
 from lowdim.runtime.scheduling import use_threads
 
 
-@cache
-def _signature(constructor: Callable[..., None]) -> inspect.Signature:
-    """The signature of a constructor; it is asked for each time that an estimator is made."""
-    return inspect.signature(constructor)
+class _ConstructorSignature:
+    """What `help` shows of a class: the arguments of `__init__`; some Pythons show `__new__`'s."""
+
+    def __get__(self, estimator: object, cls: type) -> Signature:
+        constructor = signature(cls.__init__)  # type: ignore[misc]
+        return constructor.replace(parameters=list(constructor.parameters.values())[1:])
 
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,7 +86,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     """
 
     traits: ClassVar[Traits]
-    _passages: ClassVar[dict[str, str]] = {}  # of docstrings, beside those of `shared_docs`
+    _passages: ClassVar[dict[str, str]] = {}  # of docstrings, beside `docstrings.PASSAGES`
 
     _attributes: ClassVar[dict[str, Rule]] = {
         "embedding_": Numbers("n c"),
@@ -99,7 +102,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         "drift_score_": number(0),
         "_fitted_first_map": Numbers("* c", finite=False),
         "preparation_": document,  # how the command line made X from a table
-        "_fitted_exponent": number(),
+        "_fitted_exponent": exponent,
     }
     _needed: ClassVar[tuple[str, ...]] = ("embedding_",)
 
@@ -112,7 +115,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     drift_score_: float
     _fitted_first_map: Array  # of an update: the map of the fit
     _fitted_in_unit: Self
-    _fitted_exponent: int
+    _fitted_exponent: int = 0  # of the unit of `_fitted_in_unit`
     _cached_training: MeasuredObjects | BlockedObjects
     _cached_states: States
 
@@ -120,8 +123,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # dissimilarities, each with the power of the unit; always `embedding_`, if only with 0.
     _units: ClassVar[dict[str, float]] = {}
     _follows_unit: bool = True  # whether the map of c X follows from that of X; see `units`
+    _reads_blocks: bool = False  # whether `fit` can read rows in blocks, instead of all at once
     _unknown_pairs = False  # whether NaN in precomputed input marks an unknown pair
     _leaves_out = False  # whether `transform` gives NaN to objects that it cannot place
+
+    __signature__ = _ConstructorSignature()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -135,27 +141,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             cls.__doc__ = insert_passages(cls.__doc__, cls._passages)
         for name in METHODS:
             if name in vars(cls):
-                setattr(cls, name, where_x_is(vars(cls)[name]))
+                method = vars(cls)[name]
+                if method.__doc__ is not None:
+                    method.__doc__ = insert_passages(method.__doc__, cls._passages)
+                setattr(cls, name, on_device_of_x(method))
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Check the names of the arguments, so that errors name this class.
-
-        Errors of Python name the class that defines `__init__`, which may be a parent.
-        """
-        signature = _signature(cls.__init__)
-        unknown = next((name for name in kwargs if name not in signature.parameters), "")
-        if args or unknown:
-            try:
-                signature.bind_partial(None, *args, **kwargs)
-            except TypeError as error:
-                hint = checks.did_you_mean(unknown, signature.parameters)
-                raise TypeError(f"{cls.__name__}: {error}.{hint}") from None
-        made: Self = super().__new__(cls)
-        return made
+        """Check the names of the arguments."""
+        checks.constructor_arguments(cls, args, kwargs)
+        estimator: Self = super().__new__(cls)
+        return estimator
 
     # --- the public contract -------------------------------------------------------------
 
-    @where_x_is
+    @on_device_of_x
     def fit(self, X: Any, y: Any = None) -> Self:
         """Compute `embedding_` from the objects X.
 
@@ -173,14 +172,14 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        return self._fit_to(X)
+        return self._check_and_fit(X)
 
-    @where_x_is
+    @on_device_of_x
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit to X and return `embedding_`; the parameters are those of `fit`."""
         return self.fit(X, y, **fit_params).embedding_
 
-    @where_x_is
+    @on_device_of_x
     def transform(self, X: Any) -> Array:
         """Coordinates of new objects; those of a row do not depend on the other rows of X.
 
@@ -198,21 +197,18 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         with use_threads(self._n_jobs):
             if not is_precomputed(self._metric_choice()[0]):
-                X = DaskRows(X) if is_dask(X) else open_source(X)
+                X = open_source(X, lazy=True)
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=False)
-                embedding: Array = (
-                    transform_lazily(self, X)
-                    if isinstance(X, DaskRows)
-                    else transform_blocks(self, X)
-                )
-                return embedding
+                return transform_blocks(self, X)  # type: ignore[no-any-return]  # of Dask if X is
             new = self._new_objects(X)
-            Y = self._in_unit._transform(new)
-            Y = convert_units(self, "embedding_", Y, getattr(self, "_fitted_exponent", 0))
+            model = self._model_in_unit
+            Y = _transform_parts(model, new) if hasattr(model, "parts_") else model._transform(new)
+            if model is not self:
+                Y = convert_units(self, "embedding_", Y, self._fitted_exponent)
             return self._finite_result(Y, "transform")
 
-    @where_x_is
+    @on_device_of_x
     def inverse_transform(self, Y: Any) -> Any:
         """Vectors of the input space for given coordinates.
 
@@ -238,16 +234,22 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"Y has {Y.shape[1]} columns, but the map has {self._n_features_out} coordinates."
             )
         with use_threads(self._n_jobs):
-            exponent = getattr(self, "_fitted_exponent", 0)
-            vectors = self._in_unit._decode_rows(convert_units(self, "embedding_", Y, -exponent))
+            model, exponent = self._model_in_unit, self._fitted_exponent
+            if model is not self:
+                Y = convert_units(self, "embedding_", Y, -exponent)
+            chosen = hasattr(model, "decoder_")  # by `fit_decoder`
+            vectors = Embedder._inverse(model, Y) if chosen else model._inverse(Y)
             if isinstance(vectors, NearestObjects):
                 return vectors
-            if hasattr(self, "_fitted_in_unit") and hasattr(self, "X_fit_"):
-                exponent = self._training.metric.exponent
-            return self._finite_result(scale_by_power(vectors, exponent), "inverse_transform")
+            if model is not self:
+                unit = (
+                    self._training_objects.metric.exponent if hasattr(self, "X_fit_") else exponent
+                )
+                vectors = scale_by_power(vectors, unit)
+            return self._finite_result(vectors, "inverse_transform")
 
-    @growing
-    @where_x_is
+    @only_if_it_grows
+    @on_device_of_x
     def update(self, X: Any) -> Self:
         """Add new objects to the map, near which the old ones stay.
 
@@ -320,17 +322,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         (2, 3)
         """
         check_is_fitted(self)
-        model: Any = self._in_unit
-        rows = getattr(model, "X_fit_", None)
-        if rows is None or rows.ndim != 2:
-            raise ValueError(
-                f"{type(self).__name__} keeps no training vectors to fit a decoder to: it has an "
-                "inverse of its own, or was fitted on dissimilarities or arbitrary objects."
-            )
         with use_threads(self._n_jobs):
-            placed = np.isfinite(model.embedding_).all(axis=1)
-            result = fit_decoder(decoder, model.embedding_[placed], rows[placed])
-            model.decoder_ = self.decoder_ = result
+            model = self._model_in_unit
+            model.decoder_ = self.decoder_ = decoder_of(model, decoder)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -386,10 +380,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         raise NotImplementedError
 
-    def _decode_rows(self, Y: Array) -> Any:
-        """The inverse: that of `fit_decoder` if it was called, else that of the method."""
-        return Embedder._inverse(self, Y) if hasattr(self, "decoder_") else self._inverse(Y)
-
     def _inverse(self, Y: Array) -> Any:
         """The general inverse: that of `fit_decoder`, by default barycentric interpolation."""
         vectors = getattr(self, "X_fit_", None)
@@ -406,7 +396,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Check the argument of `fit`."""
         metric, params = self._metric_choice()
         if not is_precomputed(metric):
-            X = open_source(X) if self._reads_blocks() else load_all(X)
+            X = open_source(X) if self._reads_blocks else load_all(X)
         if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
             if isinstance(X, RowBlocks):
                 self._check_features(X, "euclidean", fitting=True)
@@ -430,7 +420,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
-        exponent = getattr(self, "_fitted_exponent", 0)
+        exponent = self._fitted_exponent
         if not hasattr(self, "metric"):
             rows = rescale_rows(_vectors, exponent, X)
             self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=False)
@@ -440,7 +430,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             new = check_relations(X, unknown_pairs=unknown_pairs, exponent=exponent)
             validate_data(self, new.vectors(), skip_check_array=True, reset=False)
             return new
-        known = self._training
+        known = self._training_objects
         self._check_features(X, known.metric_name, fitting=False)
         return MeasuredNewObjects(known.metric.prepare(X), known)
 
@@ -464,10 +454,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         elif hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] > 0:
             validate_data(self, X, skip_check_array=True, reset=fitting)
 
-    def _reads_blocks(self) -> bool:
-        """Whether `fit` can read objects that do not fit into memory in blocks."""
-        return False
-
     def _unit_of(self, name: str) -> float:
         """The power of the unit that an attribute, parameter or argument has; see `_units`."""
         return self._units.get(name, 0)
@@ -480,7 +466,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._cached_training = objects
 
     @property
-    def _training(self) -> Any:
+    def _training_objects(self) -> Any:
         """The training objects under their metric; computed again after loading or unpickling."""
         if hasattr(self, "source_") and hasattr(self, "_cached_training"):
             self._cached_training.rows.check_unchanged(self.source_["fingerprint"])
@@ -491,18 +477,18 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 return self._cached_training
             if hasattr(self, "gower_kinds_"):
                 params["kinds"] = self.gower_kinds_
-            distance, rows = resolve_metric(metric, params, self.X_fit_)
-            self._cached_training = MeasuredObjects(rows, distance)
+            self._cached_training = measured_objects(self.X_fit_, metric, params)
         return self._cached_training
 
     @property
-    def _in_unit(self) -> Self:
+    def _model_in_unit(self) -> Self:
         """The model in the unit of the data, which `transform` reads; self for ordinary data."""
-        return self._fitted_in_unit if hasattr(self, "_fitted_in_unit") else self
+        model: Self = vars(self).get("_fitted_in_unit", self)
+        return model
 
     # --- a fit ------------------------------------------------------------------------------
 
-    def _fit_to(self, X: Any, **arguments: Any) -> Self:
+    def _check_and_fit(self, X: Any, **arguments: Any) -> Self:
         """Forget an earlier fit and fit to X; after an error the estimator is not fitted."""
         before = getattr(self, "_cached_states", None)
         self._clear()
@@ -517,9 +503,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                         f"X: all {objects.n} objects are the same, so a map of them shows nothing."
                     )
                 states = states_of(self, objects, arguments, before)
-                with keep_states(states):
-                    if exponent_of_rows(objects) == objects.exponent == 0:
-                        self._fit_objects(objects, **arguments)
+                with override(states=states):
+                    if objects.rows_exponent == objects.exponent == 0:
+                        self._claim_and_fit(objects, **arguments)
                     else:
                         fit_in_unit(self, objects, arguments)
                 if states is not None and not states.path:
@@ -529,7 +515,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise
         return self
 
-    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
+    def _claim_and_fit(self, objects: Objects, **arguments: Any) -> None:
         """Fit to objects that have been checked."""
         if objects.n < 2:
             raise ValueError(f"X: n_samples = {objects.n}, but a map needs at least 2 objects.")
@@ -542,10 +528,17 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._fit(objects, **arguments)
 
     def _clear(self) -> None:
-        """Delete everything that a fit has set; see the class for the names of fitted state."""
-        for name in list(vars(self)):
-            if is_fitted_state(name):
-                delattr(self, name)
+        """Delete everything that a fit has set."""
+        for name in self._fitted_state():
+            delattr(self, name)
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """All that a fit has set, by its name; see the class for the names of fitted state."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name.endswith("_") or name.startswith(("_fitted", "_cached"))
+        }
 
     def _finite_result(self, rows: Array, purpose: str) -> Array:
         """Raise ValueError if a result is not finite, unless a missing value explains it."""
@@ -573,27 +566,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         A method with parameters that can be changed during a fit gives `retune`: it is called when
         the estimator has new values, and takes those into the running solver.
         """
-        change = None if retune is None else partial(self._change, retune)
-        return Monitor(
-            max_iter, type(self).__name__, self.callback, self.verbose, change, new_slot()
-        )
-
-    def _change(self, retune: Change, parameters: dict[str, Any]) -> None:
-        """Set parameters during a fit; if a value is refused, all are as before."""
-        live = self.traits.live
-        for parameter in parameters:
-            if parameter not in live:
-                raise ValueError(
-                    f"{parameter} of {type(self).__name__} cannot be changed during a fit; those "
-                    f"that can are {', '.join(live) or 'none'}."
-                )
-        before = {parameter: getattr(self, parameter) for parameter in parameters}
-        self.set_params(**parameters)
-        try:
-            retune(parameters)
-        except (TypeError, ValueError):
-            self.set_params(**before)
-            raise
+        change = None if retune is None else partial(change_parameters, self, retune)
+        label, states = type(self).__name__, current().states
+        return Monitor(max_iter, label, self.callback, self.verbose, change, states)
 
     def _check_n_components(self, n: int) -> int:
         return checks.integer(
@@ -611,7 +586,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         metric = self._metric_choice()[0]
         tags.input_tags.pairwise = is_precomputed(metric)
         tags.input_tags.allow_nan = isinstance(metric, str) and metric in NAN_AWARE
-        tags.input_tags.sparse = hasattr(self, "metric") and not tags.input_tags.allow_nan
+        tags.input_tags.sparse = not tags.input_tags.allow_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -624,6 +599,22 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_cached")}
+
+
+def _transform_parts(model: Any, new: NewObjects) -> Array:
+    """Place each new object in the component of its nearest training object; see `fit_parts`."""
+    members = np.concatenate(model.part_rows_)
+    sizes = [len(own) for own in model.part_rows_]
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    nearest = new.among(members).nearest(1)[0][:, 0]
+    Y: Array = model.embedding_
+    out = np.empty((new.n, Y.shape[1]), Y.dtype)
+    for place, (own, part) in enumerate(zip(model.part_rows_, model.parts_, strict=True)):
+        asked = np.flatnonzero(owner[nearest] == place)
+        if len(asked):
+            shift = Y[own[0]] - part.embedding_[0]
+            out[asked] = part._transform(new.subset(asked).among(own)) + shift
+    return out
 
 
 def _vectors(X: Any, name: str, copy: bool) -> Any:

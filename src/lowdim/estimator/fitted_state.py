@@ -32,39 +32,17 @@ MAY_OVERFLOW = "may overflow"
 
 @dataclass(frozen=True)
 class Numbers:
-    """An array or a CSR matrix of numbers.
+    """An array or a CSR matrix of numbers."""
 
-    Parameters
-    ----------
-    shape : str
-        Names of sizes, separated by spaces.
-    kinds : str
-        Kinds of NumPy types: "f" for floats, "iu" for integers.
-    least : float
-        Smallest entry.
-    below : str
-        Name of the size that every entry is smaller than.
-    positive : bool
-        Whether entries must be larger than 0.
-    finite : bool
-        Whether NaN and infinity are errors.
-    missing : bool
-        Whether NaN, as a missing value, is accepted where infinity is not.
-    sparse : bool or None
-        Whether a CSR matrix is required (True), accepted (None) or refused (False).
-    empty : bool
-        Whether a size that is set by this array may be 0.
-    """
-
-    shape: str
-    kinds: str = "f"
-    least: float = -np.inf
-    below: str | None = None
-    positive: bool = False
-    finite: bool = True
-    missing: bool = False
-    sparse: bool | None = False
-    empty: bool = False
+    shape: str  # names of sizes, separated by spaces
+    kinds: str = "f"  # of NumPy types: "f" for floats, "iu" for integers
+    least: float = -np.inf  # smallest entry
+    below: str | None = None  # name of the size that every entry is smaller than
+    positive: bool = False  # whether entries must be larger than 0
+    finite: bool = True  # whether NaN and infinity are errors
+    missing: bool = False  # whether NaN, as a missing value, is accepted where infinity is not
+    sparse: bool | None = False  # CSR matrices are required (True), accepted (None) or refused
+    empty: bool = False  # whether a size that is set by this array may be 0
 
     def __call__(self, name: str, value: Any, sizes: Sizes) -> None:
         if not isinstance(value, np.ndarray) and not is_sparse(value):
@@ -118,46 +96,26 @@ def _not_finite(values: Any) -> Any:
 def _csr_entries(name: str, matrix: Any) -> Array:
     """The stored entries of a CSR matrix whose indices are in range."""
     rows, columns = matrix.shape
-    _check_lists(name, matrix.indptr, len(matrix.indices), rows)
-    _check_indices(name, matrix.indices, columns)
+    Numbers("lists", "i")(f"indptr of {name}", matrix.indptr, {"lists": rows + 1})
+    ends, count = matrix.indptr, len(matrix.indices)
+    if ends[0] != 0 or ends[-1] != count or (np.diff(ends) < 0).any():
+        raise ValueError(f"indptr of {name} does not ascend from 0 to {count}.")
+    Numbers("...", "i", 0, "n")(f"indices of {name}", matrix.indices, {"n": columns})
     if matrix.data.shape != matrix.indices.shape:
         raise ValueError(f"{name} has {len(matrix.data)} values at {len(matrix.indices)} places.")
     return np.asarray(matrix.data)
 
 
-def _check_lists(name: str, indptr: Array, n_entries: int, n_lists: int) -> None:
-    Numbers("lists", "i")(f"indptr of {name}", indptr, {"lists": n_lists + 1})
-    if indptr[0] != 0 or indptr[-1] != n_entries or (np.diff(indptr) < 0).any():
-        raise ValueError(f"indptr of {name} does not ascend from 0 to {n_entries}.")
-
-
-def _check_indices(name: str, indices: Array, n: int) -> None:
-    Numbers("...", "i", 0, "n")(f"indices of {name}", indices, {"n": n})
-
-
 def graph_rule(name: str, value: Any, sizes: Sizes) -> None:
     """A `NeighborGraph` of the model's objects."""
-    if not isinstance(value, NeighborGraph):
+    if not isinstance(value, NeighborGraph) or not isinstance(value.metric, str):
         raise ValueError(f"{name} is not a neighbour graph.")
-    if not isinstance(value.indices, np.ndarray) or not isinstance(value.metric, str):
-        raise ValueError(f"{name} is damaged.")
-    Numbers("...", least=0)(f"distances of {name}", value.distances, sizes)
-    if value.distances.shape != value.indices.shape:
-        raise ValueError(f"{name} has distances of another shape than its indices.")
-    n = sizes.setdefault("n", value.n_objects)
-    if value.indptr is not None:
-        _check_lists(name, value.indptr, len(value.indices), n)
-    elif value.indices.ndim != 2 or 0 in value.indices.shape:
+    if problem := value.problem(finite=MAY_OVERFLOW not in sizes):
+        raise ValueError(f"{name}: {problem}")
+    if value.indptr is None and 0 in value.indices.shape:
         raise ValueError(f"{name} has indices of shape {value.indices.shape}.")
-    if value.n_objects != n:
-        raise ValueError(f"{name} has {value.n_objects} objects, but the model has {n}.")
-    _check_indices(name, value.indices, n)
-    if (value.bridges is None) is not (value.bridge_lengths is None):
-        raise ValueError(f"{name} has bridges without lengths, or lengths without bridges.")
-    if value.bridges is not None:
-        own = {**sizes, "bridges": len(value.bridges), "2": 2}
-        Numbers("bridges 2", "i", 0, "n")(f"bridges of {name}", value.bridges, own)
-        Numbers("bridges", least=0)(f"bridge lengths of {name}", value.bridge_lengths, own)
+    Numbers("...")(f"distances of {name}", value.distances, sizes)
+    size_of("n")(f"number of objects of {name}", value.n_objects, sizes)
     if value.recall is not None:
         number(0)(f"recall of {name}", value.recall, sizes)
 
@@ -174,6 +132,13 @@ def number(least: float = -np.inf, *, positive: bool = False, finite: bool = Tru
             raise ValueError(f"{name} is {value}.")
 
     return check
+
+
+def exponent(name: str, value: Any, sizes: Sizes) -> None:
+    """A power of two between the least and the largest float64."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or abs(int(value)) > 2100:
+        raise ValueError(f"{name} is {value!r}.")
 
 
 any_number = number(finite=False)
@@ -254,15 +219,8 @@ def kinds_of_columns(name: str, value: Any, sizes: Sizes) -> None:
 
 
 def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
-    """Raise ValueError unless `state` can be the fitted state of the estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has its parameters, but no fitted attributes yet.
-    state : dict
-        Values of the fitted attributes, by name; empty if the estimator was not fitted.
-    """
+    """Raise ValueError unless `state`, the fitted attributes by name, can be that of the estimator,
+    which has its parameters already; it is empty if the estimator was not fitted."""
     if not state:
         return
     _check_parameters(estimator)
@@ -316,7 +274,8 @@ def _rules(estimator: Any, state: dict[str, Any]) -> dict[str, Any]:
 
 def _check_parameters(estimator: Any) -> None:
     """Check the types of the parameters whose annotations are made of plain types."""
-    for name, types in plain_parameters(type(estimator)).items():
+    kind: Any = type(estimator)
+    for name, types in plain_parameters(kind).items():
         value = getattr(estimator, name)
         if not any(isinstance(value, PLAIN_TYPES[one]) for one in types):
             raise ValueError(f"{name} is {value!r}, not of type {' | '.join(types)}.")

@@ -1,6 +1,6 @@
 """How much memory a fit takes at its peak, beyond its input: claimed before the fit starts.
 
-The formula of a method is its `_memory`. `python -m benchmarks memory` measures all: a claim is to
+The formula of a method is its `_memory`. `python -m benchmarks plan` measures all: a claim is to
 be 0.9 to 1.3 of the peak.
 """
 
@@ -9,17 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lowdim.backends.native.products import tile_rows
 from lowdim.checks import is_sparse
 from lowdim.messages import argument
+from lowdim.neighbor_graphs.exact import tree_fits
+from lowdim.neighbor_graphs.search import use_exact_search
 from lowdim.numerics.eigenpairs import DENSE_UP_TO
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime import memory
+from lowdim.runtime.context import current
 
 WORKSPACE = 12 * 10**6  # bytes of tiles of distances and of iterates, for many objects
 WORKSPACE_PER_OBJECT = 4096  # bytes, for few
 SEARCH_COPIES = 2  # of the vectors, in a search for neighbours
-BOTTOM_EIGENVECTORS = 3.7  # the same, for eigenvectors orthogonal to given ones
 DENSE_EIGENVECTORS = 3.05  # n x n arrays that a dense eigensolver takes beside its matrix
+RESULTS = 2  # copies of the eigenvectors, after that
+DENSE_SHARE = 1 / 3  # of the eigenvectors, above which LAPACK is asked for all
+BOTTOM_EIGENVECTORS = 3.7  # the same, for eigenvectors orthogonal to given ones
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,22 @@ class Problem:
         k = wanted if isinstance(wanted, int) else getattr(e, "_default_neighbors", 0)
         return float(self.n) * min(k, self.n)
 
-    @property
-    def search(self) -> float:
-        """Bytes that a search for neighbours takes beside its lists; they matter for wide data."""
-        return SEARCH_COPIES * self.vectors
+    def with_search(self, rest: float) -> float:
+        """Bytes at the peak of a search for neighbours, or of what takes `rest` after it.
+
+        A search takes copies of the vectors, which matter if they are wide, and an exact one a tile
+        of inner products for each thread.
+        """
+        objects, method = self.objects, search_method(self.estimator)
+        tiles = 0.0
+        if (
+            isinstance(objects, MeasuredObjects)
+            and objects.metric.by_products
+            and not tree_fits(objects.rows, objects.metric)
+            and use_exact_search(objects.rows, objects.metric, method)
+        ):
+            tiles = float(current().threads) * tile_rows(self.n) ** 2 * self.size
+        return SEARCH_COPIES * self.vectors + max(rest, tiles)
 
     def object_count(self, parameter: str) -> int:
         """A number of objects, by the name of its parameter; 0 if it is None."""
@@ -82,26 +100,38 @@ class Problem:
         value = getattr(self.estimator, parameter, None)
         return isinstance(value, str | bool) and value in values
 
-    @property
-    def eigenvectors(self) -> float:
-        """Bytes that LAPACK takes if it is asked for, beside the matrix."""
-        dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
-        return DENSE_EIGENVECTORS * self.square if dense else 0.0
-
     def geodesics(self, columns: float, workspace: float) -> float:
         """Bytes of geodesics to some objects: n x columns numbers, and workspace for large n."""
         return self.n * columns * self.size + min(workspace, 290.0 * self.n * self.size)
 
     @property
+    def eigenvectors(self) -> float:
+        """Bytes that LAPACK takes if it is asked for, beside the matrix, and many results take."""
+        wanted = getattr(self.estimator, "n_components", 0)
+        share = min(wanted / self.n, 1.0) if isinstance(wanted, int) else 1.0  # None: all of them
+        few = share <= DENSE_SHARE and not self.is_set("eigen_solver", "dense")
+        dense = 0.0 if few and self.n > DENSE_UP_TO else DENSE_EIGENVECTORS
+        return (dense + RESULTS * share) * self.square
+
+    @property
     def bottom_eigenvectors(self) -> float:
-        """The same for the smallest eigenvalues, for which null vectors are moved away."""
+        """The same as `eigenvectors` for the smallest eigenvalues, where null vectors are moved."""
         dense = self.is_set("eigen_solver", "dense") or self.n <= DENSE_UP_TO
         return BOTTOM_EIGENVECTORS * self.square if dense else 0.0
 
     @property
     def scaling(self) -> float:
-        """The same for classical scaling, which makes the matrix from an operator."""
+        """The same as `eigenvectors` for classical scaling, whose matrix is an operator first."""
         return 1.2 * self.eigenvectors
+
+
+def search_method(estimator: Any) -> str:
+    """How neighbours are searched: approximately if there are many objects ("auto").
+
+    Methods on a connected graph need exact neighbours, as eigenvectors and shortest paths change
+    with single edges.
+    """
+    return "exact" if hasattr(estimator, "disconnected") else "auto"
 
 
 def footprint(estimator: Any, objects: Objects, arguments: dict[str, Any] | None = None) -> int:

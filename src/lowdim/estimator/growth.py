@@ -9,16 +9,14 @@ is by an index, an old object is compared with the new ones that have found it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
-from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
+from lowdim.checks import Array, stack_rows
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import MeasuredNewObjects
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.runtime.stacking import stack_rows
 
 BLOCK_ROWS = 4096  # lists that are merged at once
 
@@ -39,34 +37,28 @@ def join_graph(
     radius: float | None = None,
     method: str = "exact",
 ) -> NeighborGraph:
-    """The neighbour graph of the training objects and the new ones.
+    """The neighbour graph of the training objects, without bridges, and the new ones: of all
+    `objects`, from `join_objects`, with the same number of neighbours or the same radius.
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-        Of the training objects. Bridges between its components are left out.
-    new : MeasuredNewObjects
-    objects : MeasuredObjects
-        All objects, from `join_objects`.
-    radius : float, default=None
-        That of a radius graph.
-    method : str
-        Of the search: that by which the graph was made.
-
-    Returns
-    -------
-    NeighborGraph
-        With the same number of neighbours, or the same radius.
+    Neighbours within a radius are all searched again.
     """
-    parts: dict[str, Any] = {"bridges": None, "bridge_lengths": None}
     if graph.n_neighbors is None:
-        parts |= _within_radius(graph, new, radius)
-    else:
-        (nearest, distances), arcs = _search_neighbors(graph, new, objects, method)
-        old = _with_arcs(graph.indices, graph.distances, arcs)
-        parts["indices"] = np.concatenate([old[0], nearest])
-        parts["distances"] = np.concatenate([old[1], distances])
-    return replace(graph, fingerprint=objects.fingerprint(), **parts)
+        if radius is None:
+            raise ValueError(
+                "update: the rule of the graph that fit was given is not known. Fit again to all "
+                "objects, with a graph of them."
+            )
+        return objects.neighbor_graph(None, radius)
+    (nearest, distances), arcs = _search_neighbors(graph, new, objects, method)
+    old = _with_arcs(graph.indices, graph.distances, arcs)
+    return replace(
+        graph,
+        fingerprint=objects.fingerprint(),
+        indices=np.concatenate([old[0], nearest]),
+        distances=np.concatenate([old[1], distances]),
+        bridges=None,
+        bridge_lengths=None,
+    )
 
 
 def _search_neighbors(
@@ -143,30 +135,3 @@ def _with_arcs(indices: Array, distances: Array, arcs: Pairs) -> tuple[Array, Ar
 
     run(merge, blocks(n, BLOCK_ROWS))
     return out_i, out_d
-
-
-def _within_radius(
-    graph: NeighborGraph, new: MeasuredNewObjects, radius: float | None
-) -> dict[str, Array]:
-    """The arrays of a radius graph of old and new objects."""
-    if radius is None:
-        raise ValueError(
-            "update: the rule of the graph that fit was given is not known. Fit again to all "
-            "objects, with a graph of them."
-        )
-    n = graph.n_objects
-    rows, columns, lengths = new.within_reach(np.full(n, radius, dtype=graph.distances.dtype))
-    own = MeasuredObjects(new.rows, new.known.metric).neighbor_graph(None, radius)
-    assert graph.indptr is not None
-    assert own.indptr is not None
-    ends = [row_of_entries(graph.indptr), columns, rows + n, row_of_entries(own.indptr) + n]
-    targets = [graph.indices, rows + n, columns, own.indices + n]
-    first, second = (np.concatenate(parts) for parts in (ends, targets))
-    distances = np.concatenate([graph.distances, lengths, lengths, own.distances])
-    order = np.lexsort((second, distances, first))
-    counts = np.bincount(first, minlength=n + new.n)
-    return {
-        "indptr": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        "indices": second[order].astype(np.int32),
-        "distances": distances[order].astype(graph.distances.dtype),
-    }

@@ -20,22 +20,6 @@ def keep_known(Y: Array, embedding: Array, nearest: Array, distances: Array) -> 
     return Y
 
 
-def transform_parts(estimator: Any, new: NewObjects) -> Array:
-    """Place each new object in the component of its nearest training object."""
-    members = np.concatenate(estimator.part_rows_)
-    sizes = [len(own) for own in estimator.part_rows_]
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    nearest = new.among(members).nearest(1)[0][:, 0]
-    Y: Array = estimator.embedding_
-    out = np.empty((new.n, Y.shape[1]), Y.dtype)
-    for number, (own, part) in enumerate(zip(estimator.part_rows_, estimator.parts_, strict=True)):
-        asked = np.flatnonzero(owner[nearest] == number)
-        if len(asked):
-            shift = Y[own[0]] - part.embedding_[0]
-            out[asked] = part._transform(new.subset(asked).among(own)) + shift
-    return out
-
-
 def new_neighbors(estimator: Any, new: NewObjects) -> tuple[Array, Array]:
     """Indices and distances of each new object's neighbours among the training objects.
 

@@ -8,7 +8,8 @@ connected, undirected graph, such as Isomap, have the parameters `n_neighbors`, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -17,15 +18,16 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of
-from lowdim.estimator.checkpoints import restore_or_compute_graph
 from lowdim.estimator.embedder import Embedder
 from lowdim.estimator.footprint import claim_memory
+from lowdim.estimator.footprint import search_method as search_method
 from lowdim.estimator.growth import join_graph, join_objects
+from lowdim.estimator.persist import GRAPH_PARTS
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import check_k
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import GivenGraph, MeasuredObjects, Objects
+from lowdim.runtime.context import current
 
 DISCONNECTED = ("join", "largest", "separate", "raise")
 
@@ -37,23 +39,17 @@ def fit_with_graph(self: E, X: Any, y: Any = None, *, graph: NeighborGraph | Non
 
     Parameters
     ----------
-    X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-        One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
-        graph of them, or a `NeighborGraph`.
-    y : None
-        Ignored.
-    graph : NeighborGraph, default=None
-        The neighbour graph of X from `lowdim.neighbors`, with at least as many neighbours as
-        the method needs. Computed if not given.
+    $objects
+    $given_graph
 
     Returns
     -------
     self
     """
-    return self._fit_to(X, graph=graph)
+    return self._check_and_fit(X, graph=graph)
 
 
-def neighbor_graph(
+def graph_of_fit(
     estimator: Any, objects: Objects, graph: NeighborGraph | None, k: int, least: int
 ) -> NeighborGraph:
     """The graph of the k nearest neighbours: given as X, given as `graph`, or computed.
@@ -85,24 +81,28 @@ def user_graph(objects: Objects, graph: NeighborGraph | None) -> NeighborGraph |
 
 def search_graph(estimator: Any, objects: Objects, k: int) -> NeighborGraph:
     """The graph of the k nearest neighbours, from the checkpoint of the fit if it has one."""
-    k, method = check_k(k, objects.n), search_method(estimator)
-    return restore_or_compute_graph(lambda: objects.neighbor_graph(k, method=method))
+    k, method = checks.n_neighbors(k, objects.n), search_method(estimator)
+    return kept_graph(lambda: objects.neighbor_graph(k, method=method))
 
 
-def search_method(estimator: Any) -> str:
-    """How neighbours are searched: approximately if there are many objects ("auto").
-
-    Methods on a connected graph need exact neighbours, as eigenvectors and shortest paths change
-    with single edges.
-    """
-    return "exact" if hasattr(estimator, "disconnected") else "auto"
+def kept_graph(compute: Callable[[], NeighborGraph]) -> NeighborGraph:
+    """The neighbour graph that the fit has remembered if it goes on, or else computed."""
+    states = current().states
+    if states is None:
+        return compute()
+    parts = states.recall("graph")
+    if parts is not None:
+        return NeighborGraph(**parts).check("checkpoint")
+    graph = compute()
+    states.remember("graph", {part: getattr(graph, part) for part in GRAPH_PARTS})
+    return graph
 
 
 def n_neighbors_or_default(estimator: Any, n: int) -> int:
     """The number of neighbours of an object: `n_neighbors`, or a default of the method."""
     if estimator.n_neighbors is None:
         return min(int(estimator._default_neighbors), n - 1)
-    return estimator.n_neighbors  # type: ignore[no-any-return]  # `check_k` checks it
+    return estimator.n_neighbors  # type: ignore[no-any-return]  # checked by `search_graph`
 
 
 def connected_graph(
@@ -114,6 +114,7 @@ def connected_graph(
     joined, and a list of the members of each component of at least `least` objects if these are to
     be embedded separately. With `keep` the graph is not joined, but used as it is.
     """
+    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     graph, symmetry = _graph(estimator, objects, graph), symmetry_of(estimator)
     count, labels = graph.components(symmetry)
     if count == 1:
@@ -158,7 +159,6 @@ def connected_graph(
 
 def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
     """The graph: given as X, given as `graph`, or computed."""
-    checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     if estimator.radius is not None and estimator.n_neighbors is not None:
         raise ValueError(
             f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
@@ -169,7 +169,7 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
         whole = estimator.n_neighbors is None or neighbors.n_neighbors is None
         return neighbors if whole else neighbors.take(estimator._n_wanted(objects.n))
     if estimator.radius is not None:
-        return restore_or_compute_graph(lambda: objects.neighbor_graph(None, estimator.radius))
+        return kept_graph(lambda: objects.neighbor_graph(None, estimator.radius))
     return search_graph(estimator, objects, estimator._n_wanted(objects.n))
 
 
@@ -178,25 +178,17 @@ def fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
     estimator.parts_, estimator.part_rows_ = [], parts
     for own in parts:
         part = clone(estimator).set_params(disconnected="raise")
-        part._fit_objects(objects.subset(own), graph=estimator.graph_.subset(own))
+        part._claim_and_fit(objects.subset(own), graph=estimator.graph_.subset(own))
         estimator.parts_.append(part)
-    pieces = _side_by_side([part.embedding_ for part in estimator.parts_])
-    Y = np.full((objects.n, pieces[0].shape[1]), np.nan, pieces[0].dtype)
-    for own, piece in zip(parts, pieces, strict=True):
-        Y[own] = piece
-    estimator.embedding_ = Y
-
-
-def _side_by_side(pieces: list[Array]) -> list[Array]:
-    """Embeddings shifted along the first axis so that they do not overlap."""
-    moved, edge = [], 0.0
-    for piece in pieces:
+    first = estimator.parts_[0].embedding_
+    Y = np.full((objects.n, first.shape[1]), np.nan, first.dtype)
+    edge = 0.0
+    for own, part in zip(parts, estimator.parts_, strict=True):
+        Y[own] = piece = part.embedding_
         low, high = piece[:, 0].min(), piece[:, 0].max()
-        shift = np.zeros(piece.shape[1], piece.dtype)
-        shift[0] = edge - low
-        moved.append(piece + shift)
+        Y[own, 0] += piece.dtype.type(edge - low)
         edge += float(high - low) * 1.1 + 1e-12
-    return moved
+    estimator.embedding_ = Y
 
 
 def refit(estimator: Any, new: NewObjects) -> NeighborGraph:
@@ -231,7 +223,7 @@ def join(
     claim_memory(estimator, objects, {})
     estimator._remember(objects)
     wanted, method = estimator._n_wanted(objects.n), search_method(estimator)
-    if graph.n_neighbors is not None and graph.n_neighbors < check_k(wanted, objects.n):
+    if graph.n_neighbors is not None and graph.n_neighbors < checks.n_neighbors(wanted, objects.n):
         return objects, search_graph(estimator, objects, wanted)
     radius = getattr(estimator, "radius", None)
     return objects, join_graph(graph, new, objects, radius=radius, method=method)
@@ -250,18 +242,11 @@ def fitted_neighbors(estimator: Any) -> NeighborGraph:
     return graph
 
 
-class NeighborSearch(NamedTuple):
-    """The search for neighbours that a fit begins with: arguments of `lowdim.neighbors`."""
+def search_arguments(estimator: Any, n: int) -> tuple[int, str, str] | None:
+    """What a fit to n vectors would search first, so that several fits can share a graph.
 
-    k: int
-    metric: str
-    method: str
-
-
-def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
-    """The search that `fit` would begin with for n vectors, so that several fits can share a graph.
-
-    None if the fit does not begin with the k nearest neighbours under a metric without parameters.
+    These are the arguments k, metric and method of `lowdim.neighbors`; None if the fit does not
+    begin with the k nearest neighbours under a metric without parameters.
     """
     if not hasattr(estimator, "_n_wanted"):
         return None
@@ -274,7 +259,7 @@ def neighbor_search(estimator: Any, n: int) -> NeighborSearch | None:
     name, params = canonical_metric(metric, params)
     if params:
         return None
-    return NeighborSearch(check_k(estimator._n_wanted(n), n), name, search_method(estimator))
+    return checks.n_neighbors(estimator._n_wanted(n), n), name, search_method(estimator)
 
 
 def check_user_graph(objects: Objects, graph: NeighborGraph) -> NeighborGraph:

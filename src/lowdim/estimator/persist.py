@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from dataclasses import fields
 from os import PathLike
 from typing import Any
 
@@ -17,16 +18,7 @@ from lowdim.runtime import archive
 
 FORMAT = 1
 DOCUMENT = "model.json"
-GRAPH_PARTS = (
-    "indices",
-    "distances",
-    "metric",
-    "fingerprint",
-    "indptr",
-    "bridges",
-    "bridge_lengths",
-    "recall",
-)
+GRAPH_PARTS = tuple(part.name for part in fields(NeighborGraph))
 
 
 def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> None:
@@ -63,7 +55,7 @@ def save(estimator: Any, path: str | PathLike[str], *, force: bool = True) -> No
     model = archive.encode(estimator, arrays, type(estimator).__name__, _encode)
     document = {"lowdim": FORMAT, "model": model}
     try:
-        _estimator(json.loads(json.dumps(model)), archive.Arrays(arrays))
+        _estimator(json.loads(json.dumps(model)), dict(arrays))
     except Exception as error:  # what `load` would say of the file
         raise ValueError(f"{os.fspath(path)} was not written: {error}") from error
     archive.write(path, DOCUMENT, document, arrays, force=force)
@@ -106,11 +98,16 @@ def load(path: str | PathLike[str]) -> Any:
     if not zipfile.is_zipfile(path):
         if not os.path.exists(path):
             raise FileNotFoundError(f"{os.fspath(path)} does not exist.")
-        raise ValueError(f"{os.fspath(path)} is not a lowdim model: write it with estimator.save.")
+        raise ValueError(
+            f"{os.fspath(path)} is not a lowdim model, as `lowdim embed --model` and `save` in "
+            "Python write them."
+        )
     try:
-        with archive.open_archive(path, DOCUMENT) as (document, arrays):
-            _check_format(document)
-            return _estimator(document.get("model"), arrays)
+        document, arrays = archive.read(path, DOCUMENT)
+        version = document.get("lowdim") if isinstance(document, dict) else None
+        if version != FORMAT:
+            raise ValueError(f"it has model format {version!r}; this lowdim reads format {FORMAT}.")
+        return _estimator(document.get("model"), arrays)
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged file leads to
@@ -118,75 +115,54 @@ def load(path: str | PathLike[str]) -> Any:
         raise ValueError(message) from error
 
 
-def _check_format(document: Any) -> None:
-    if not isinstance(document, dict) or document.get("lowdim") != FORMAT:
-        version = document.get("lowdim") if isinstance(document, dict) else None
-        raise ValueError(
-            f"it has model format {version!r}; this version of lowdim reads format {FORMAT}."
-        )
-
-
 def _encode(value: Any, arrays: dict[str, Any], where: str) -> Any:
     """What models hold beside plain values: graphs, estimators and generators."""
+
+    def encode_all(entries: dict[str, Any]) -> dict[str, Any]:
+        return {name: archive.encode(item, arrays, name, _encode) for name, item in entries.items()}
+
     if isinstance(value, NeighborGraph):
-        content = {
-            part: archive.encode(getattr(value, part), arrays, f"{where}.{part}")
-            for part in GRAPH_PARTS
-        }
-        return {"$graph": content}
+        return {"$graph": encode_all({part: getattr(value, part) for part in GRAPH_PARTS})}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None  # its state has no meaning after the fit
     if hasattr(value, "get_params") and find(type(value).__name__) is not None:
-        params = {
-            k: archive.encode(v, arrays, k, _encode)
-            for k, v in value.get_params(deep=False).items()
+        params = value.get_params(deep=False)
+        kept = {k: v for k, v in vars(value).items() if not k.startswith("_cached")}
+        state = {k: v for k, v in kept.items() if k not in params}
+        return {
+            "$estimator": type(value).__name__,
+            "params": encode_all(params),
+            "state": encode_all(state),
         }
-        state = {
-            k: archive.encode(v, arrays, k, _encode)
-            for k, v in vars(value).items()
-            if k not in params and not k.startswith("_cached")
-        }
-        return {"$estimator": type(value).__name__, "params": params, "state": state}
     raise TypeError(
         f"{where} is a {type(value).__name__}, which a model file cannot keep (it holds arrays and "
         "plain values, no code). Give metrics, kernels and callbacks by name, or none, before save."
     )
 
 
-def _estimator(value: Any, arrays: archive.Arrays) -> Any:
+def _estimator(value: Any, arrays: dict[str, Any]) -> Any:
     """The estimator that a document describes."""
     if not isinstance(value, dict) or "$estimator" not in value:
         raise ValueError("its model.json describes no estimator.")
     method = find(value["$estimator"])
     if method is None:
         raise ValueError(f"it names the unknown method {value['$estimator']!r}.")
-    params = {name: _entry(item, arrays) for name, item in value["params"].items()}
-    estimator = method.load()(**params)
-    state = {
-        name: [_estimator(part, arrays) for part in item]
-        if name == "parts_"
-        else _entry(item, arrays)
-        for name, item in value["state"].items()
-    }
+    estimator = method.load()(**_decode(value["params"], arrays))
+    state = _decode(value["state"], arrays)
     check_fitted_state(estimator, state)
     for name, item in state.items():
         setattr(estimator, name, item)
     return estimator
 
 
-def _entry(value: Any, arrays: archive.Arrays) -> Any:
-    """A parameter or an attribute: a value, or an estimator such as a learned metric."""
-    if isinstance(value, dict) and "$estimator" in value:
-        return _estimator(value, arrays)
-    return _decode(value, arrays)
+def _decode(entries: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """The inverse of `_encode`, for each of the entries."""
 
+    def other(value: dict[str, Any]) -> Any:
+        if "$graph" in value:
+            return NeighborGraph(**_decode(value["$graph"], arrays))
+        if "$estimator" in value:  # of a component, or a learned metric
+            return _estimator(value, arrays)
+        raise ValueError(f"it holds an entry of unknown kind {next(iter(value))!r}.")
 
-def _decode(value: Any, arrays: archive.Arrays) -> Any:
-    """The inverse of `_encode` for everything but estimators."""
-
-    def graph(kind: str, content: Any) -> NeighborGraph:
-        if kind != "$graph":
-            raise ValueError(f"it holds an entry of unknown kind {kind!r}.")
-        return NeighborGraph(**{k: archive.decode(v, arrays) for k, v in content.items()})
-
-    return archive.decode(value, arrays, graph)
+    return {name: archive.decode(item, arrays, other) for name, item in entries.items()}

@@ -14,8 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim.estimator.embedder import Embedder
-from lowdim.estimator.footprint import alternatives, claim_memory, footprint
-from lowdim.estimator.neighbors import search_method
+from lowdim.estimator.footprint import alternatives, claim_memory, footprint, search_method
 from lowdim.neighbor_graphs.search import use_exact_search
 from lowdim.objects.objects import BlockedObjects, MeasuredObjects, Objects
 from lowdim.runtime import memory
@@ -89,7 +88,7 @@ class Plan:
         return low if low == high else f"between {low} and {high}"
 
 
-def plan(estimator: Any, X: Any) -> Plan:
+def plan(estimator: Any, X: Any, y: Any = None) -> Plan:
     """What `estimator.fit(X)` will take. The estimator is not changed.
 
     Parameters
@@ -98,6 +97,9 @@ def plan(estimator: Any, X: Any) -> Plan:
         One of lowdim's.
     X : array-like
         The argument of `fit`.
+    y : array of shape (n_samples,), default=None
+        The labels, for methods that need them to fit; without them there is no estimate of the
+        time.
 
     Returns
     -------
@@ -112,13 +114,13 @@ def plan(estimator: Any, X: Any) -> Plan:
 
     Notes
     -----
-    The memory is that of formulas, which `python -m benchmarks memory` compares with real peaks.
-    The time is a range around an estimate: fits of a few hundred of the objects are measured, in
-    CPU time on one thread, which takes a second or two. From the largest of them the time grows
-    with a power of n, which `python -m benchmarks times` measures for each method with its default
-    parameters; for other algorithms and metrics it is that between the two largest. The range
-    ends at the estimate divided by 2.5 and times 2.5. Search and eigensolvers that depend on the
-    structure of the data can take longer.
+    The memory is that of formulas. The time is a range around an estimate: fits of a few hundred of
+    the objects are measured, in CPU time on one thread, which takes a second or two. From the
+    largest of them the time grows with a power of n, which `python -m benchmarks scale` measures
+    for each method with its default parameters; for other algorithms and metrics it is that between
+    the two largest. The range ends at the estimate divided by 2.5 and times 2.5. Search and
+    eigensolvers that depend on the structure of the data can take longer. `python -m benchmarks
+    plan` compares both with what fits take.
 
     Examples
     --------
@@ -137,22 +139,17 @@ def plan(estimator: Any, X: Any) -> Plan:
     with use_threads(copy._n_jobs):
         objects = copy._objects(X)
         claim_memory(copy, objects, {})
+        limits = [size for size in (current().memory, memory.available_bytes()) if size is not None]
         return Plan(
             name=type(estimator).__name__,
             n=objects.n,
             n_bytes=footprint(copy, objects),
-            allowed=_memory_limit(),
-            seconds=seconds_of_fit(copy, objects),
+            allowed=min(limits, default=None),
+            seconds=seconds_of_fit(copy, objects, y),
             threads=n_threads(),
             approximate=_approximations(copy, objects),
             cheaper=alternatives(copy, objects),
         )
-
-
-def _memory_limit() -> int | None:
-    """Bytes that a computation may take."""
-    limits = [size for size in (current().memory, memory.available_bytes()) if size is not None]
-    return min(limits, default=None)
 
 
 def _approximations(estimator: Any, objects: Objects) -> list[str]:
@@ -188,17 +185,17 @@ def _readable(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def seconds_of_fit(estimator: Any, objects: Objects) -> tuple[float, float] | None:
+def seconds_of_fit(estimator: Any, objects: Objects, y: Any = None) -> tuple[float, float] | None:
     """Shortest and longest time that is likely; None if there is no estimate."""
     traits = estimator.traits
-    if objects.n < SMALLEST or traits.objects != "vectors":
+    if objects.n < SMALLEST:
         return None
     known = estimator.get_params(deep=False)
     probe = clone(estimator).set_params(**{k: v for k, v in _UNUSED.items() if k in known})
     if sampled := estimator._uses_sample(objects):
         probe.set_params(method="sampled")
     linear = sampled or bool(traits.reduced_by and known[traits.reduced_by])
-    probes = _probes(probe, objects)
+    probes = _probes(probe, objects, y)
     if not probes:
         return None
     size, seconds = probes[-1]
@@ -225,24 +222,30 @@ def _as_measured(estimator: Any, objects: Objects) -> bool:
     return same and objects.measured and objects.euclidean
 
 
-def _probes(estimator: Any, objects: Objects) -> list[tuple[int, float]]:
+def _probes(estimator: Any, objects: Objects, y: Any) -> list[tuple[int, float]]:
     """Sizes and seconds of fits of some of the objects."""
     chosen = np.random.RandomState(0).permutation(objects.n)
+    labels = None if y is None else np.asarray(y)
+
+    def probe(size: int) -> float:
+        rows = np.sort(chosen[:size])
+        arguments = {} if labels is None else {"y": labels[rows]}
+        return _probe(estimator, objects.subset(rows), **arguments)
+
     probes: list[tuple[int, float]] = []
     with suppress(*_REFUSALS):  # loads what the method needs, and is not counted
-        _probe(estimator, objects.subset(np.sort(chosen[:FIRST])))
+        probe(FIRST)
     size, spent = FIRST, 0.0
     while size <= objects.n // 2 and spent < PATIENCE:
-        part = objects.subset(np.sort(chosen[:size]))
         with suppress(*_REFUSALS):  # too few objects, perhaps
-            probes.append((size, _probe(estimator, part)))
+            probes.append((size, probe(size)))
             spent += probes[-1][1]
         size *= 2
     return probes
 
 
-def _probe(estimator: Any, objects: Objects) -> float:
-    """CPU seconds of one fit."""
+def _probe(estimator: Any, objects: Objects, **arguments: Any) -> float:
+    """CPU seconds of one fit, with further arguments."""
     log = logging.getLogger("lowdim")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -250,7 +253,7 @@ def _probe(estimator: Any, objects: Objects) -> float:
         with warnings.catch_warnings(), use_threads(1):
             warnings.simplefilter("ignore")
             start = process_time()
-            clone(estimator)._fit_objects(objects)
+            clone(estimator)._claim_and_fit(objects, **arguments)
             return process_time() - start
     finally:
         log.setLevel(level)

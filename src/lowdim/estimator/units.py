@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Callback, State
 
 
@@ -25,28 +25,28 @@ def fit_in_unit(estimator: Any, objects: Objects, arguments: dict[str, Any]) -> 
     if callable(getattr(estimator, "callback", None)):
         inner.callback = _in_own_unit(estimator, estimator.callback, exponent)
     keywords = {k: convert_units(estimator, k, v, -exponent) for k, v in arguments.items()}
-    inner._fit_objects(objects, **keywords)
+    inner._claim_and_fit(objects, **keywords)
     if hasattr(inner, "callback"):
         inner.callback = None  # the function made above cannot be pickled
-    take_over(estimator, inner, exponent)
+    copy_fitted_state(estimator, inner, exponent)
     if hasattr(estimator, "X_fit_"):
-        estimator.X_fit_ = scale_by_power(inner.X_fit_, exponent_of_rows(objects))
+        estimator.X_fit_ = scale_by_power(inner.X_fit_, objects.rows_exponent)
     if np.isinf(estimator.embedding_).any():
         raise ValueError("X: coordinates of the map overflow. Divide X by a large number.")
     estimator._fitted_in_unit, estimator._fitted_exponent = inner, exponent
 
 
-def take_over(estimator: Any, inner: Any, exponent: int) -> None:
+def copy_fitted_state(estimator: Any, inner: Any, exponent: int) -> None:
     """Set the fitted attributes to those of a model in units of 2^exponent."""
-    for name, value in vars(inner).items():
-        if is_fitted_state(name) and not name.startswith("_cached"):
+    for name, value in inner._fitted_state().items():
+        if not name.startswith("_cached"):
             setattr(estimator, name, convert_units(estimator, name, value, exponent))
 
 
 def convert_units(estimator: Any, name: str, value: Any, exponent: int) -> Any:
     """An attribute, parameter or argument times the power of 2^exponent that its unit has."""
     if isinstance(value, NeighborGraph):
-        return scale_by_power(value, exponent)
+        return value.scale(exponent)
     if isinstance(value, dict):
         return {k: convert_units(estimator, f"{name}.{k}", v, exponent) for k, v in value.items()}
     power = estimator._unit_of(name)
@@ -73,13 +73,3 @@ def _in_own_unit(estimator: Any, callback: Callback, exponent: int) -> Callback:
         return callback(replace(state, embedding=Y, loss=loss))
 
     return call
-
-
-def is_fitted_state(name: str) -> bool:
-    """Whether an attribute is fitted state, by its name."""
-    return name.endswith("_") or name.startswith(("_fitted", "_cached"))
-
-
-def exponent_of_rows(objects: Objects) -> int:
-    """Rows are in units of two to this power."""
-    return objects.metric.exponent if isinstance(objects, MeasuredObjects) else 0

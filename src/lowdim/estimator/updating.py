@@ -1,6 +1,6 @@
 """`update`: new objects join a map that has been fitted.
 
-A method whose row of the catalog has `grows` implements `_update(new)`. Here is what they share:
+A method whose traits have `grows` implements `_update(new)`. Here is what they share:
 the checks, the state after an error, and how far the map has drifted.
 """
 
@@ -19,7 +19,7 @@ from lowdim.catalog import CATALOG
 from lowdim.checks import Array
 from lowdim.distances.metrics import canonical_metric
 from lowdim.distances.units import exponent_of, scale_by_power
-from lowdim.estimator.units import take_over
+from lowdim.estimator.units import copy_fitted_state
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.block_sources import load_all
@@ -36,25 +36,14 @@ ESTIMATED = {"seuclidean": "V", "mahalanobis": "VI", "gower": "", "geodesic": ""
 
 
 class Growth(NamedTuple):
-    """What `_update` says of the new objects.
+    """What `_update` says of the new objects."""
 
-    Attributes
-    ----------
-    graph : NeighborGraph or None
-        That of all objects, the new ones after the old ones, if a fit to them might give another
-        map; see `novelty`.
-    refined : bool
-        Whether the map was refined from the old one, so that the old objects may have moved.
-    unlike : float
-        The novelty of the new objects where it does not follow from the graph.
-    """
-
-    graph: NeighborGraph | None = None
-    refined: bool = False
-    unlike: float = 0.0
+    graph: NeighborGraph | None = None  # of all, if a fit to them might give another map
+    refined: bool = False  # whether the old objects may have moved
+    unlike: float = 0.0  # the novelty of the new objects where it does not follow from the graph
 
 
-class growing:
+class only_if_it_grows:
     """Decorator of the method `update`: only methods whose traits have `grows` have it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -91,14 +80,16 @@ def update(estimator: Any, X: Any) -> None:
                 "too many orders of magnitude. Bring them to the same unit, or fit again to all "
                 "objects."
             )
-        model = copy.copy(estimator._in_unit)
+        model = copy.copy(estimator._model_in_unit)
         with resolve_device(len(old) + new.n):
             growth = model._update(new)
         grown = _in_unit_of(estimator, model)
     vars(grown).pop("decoder_", None)  # of the old map
     grown.drift_ = np.linalg.norm(grown.embedding_[: len(old)] - old, axis=1)
     grown._fitted_first_map = first
-    grown.drift_score_ = max(drift_score(old, grown.embedding_, growth) for old in (old, first))
+    grown.drift_score_ = max(
+        drift_score(before, grown.embedding_, growth) for before in (old, first)
+    )
     vars(estimator).clear()
     vars(estimator).update(vars(grown))
     if estimator.drift_score_ > 1:
@@ -134,9 +125,9 @@ def _in_unit_of(estimator: Any, model: Any) -> Any:
     if not hasattr(estimator, "_fitted_in_unit"):
         return model
     exponent = estimator._fitted_exponent
-    rows_exponent = estimator._training.metric.exponent if hasattr(model, "X_fit_") else 0
+    rows_exponent = estimator._training_objects.metric.exponent if hasattr(model, "X_fit_") else 0
     grown = copy.copy(estimator)
-    take_over(grown, model, exponent)
+    copy_fitted_state(grown, model, exponent)
     if hasattr(model, "X_fit_"):
         grown.X_fit_ = scale_by_power(model.X_fit_, rows_exponent)
     vars(grown).pop("_cached_training", None)
@@ -155,14 +146,6 @@ def drift_score(old: Array, Y: Array, growth: Growth) -> float:
 
     The larger of two numbers: the novelty of the new objects in units of 25 %; and, if the map was
     refined, the median displacement of the old objects in units of 5 % of the width of their map.
-
-    Parameters
-    ----------
-    old : array of shape (n_old, dim)
-        The map before the update, or that of the fit; NaN if an object has no coordinates.
-    Y : array of shape (n, dim)
-        The map after it, of the old objects and, after them, the new ones.
-    growth : Growth
     """
     drift = np.linalg.norm(Y[: len(old)] - old, axis=1)
     moved, size = drift[np.isfinite(drift)], width(old)
@@ -174,13 +157,8 @@ def drift_score(old: Array, Y: Array, growth: Growth) -> float:
 def novelty(graph: NeighborGraph, n_old: int) -> float:
     """The share of new objects whose ten nearest are all new too, beyond what chance explains.
 
-    0 if the new objects are mixed with the old ones, 1 if they have no old neighbours.
-
-    Parameters
-    ----------
-    graph : NeighborGraph
-        Of all objects, the new ones after the old ones.
-    n_old : int
+    0 if the new objects are mixed with the old ones, 1 if they have no old neighbours. The first
+    `n_old` objects of the graph are the old ones.
     """
     k = graph.n_neighbors
     arcs = (graph if k is None else graph.take(min(k, NOVELTY_NEIGHBORS))).csr()

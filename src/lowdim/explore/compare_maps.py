@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.explore.regions import Regions, map_coordinates
 from lowdim.objects.objects import objects_of
+from lowdim.quality.rows import in_same_row
 from lowdim.runtime.scheduling import uses_threads
 from lowdim.summaries import html_facts, short_repr
 
 DEFAULT_NEIGHBORS = 15
+LEAST_OBJECTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,28 +76,27 @@ class MapComparison:
         """
         level = regions.at(regions.n_leaves if k is None else k)
         if len(level.membership) <= self.objects.max():
-            raise ValueError("regions are those of another number of objects than the maps have.")
+            raise ValueError(f"regions has {len(level.membership)} objects, fewer than the maps.")
         own = level.membership[self.objects]
-        found = []
+        rows = []
         for at, region in enumerate(level.regions):
             inside = own == at
             new = self.gained[inside]
             sources = level.membership[new[new >= 0]]
             counts = np.bincount(sources[sources >= 0], minlength=len(level.regions))
-            outside = counts.copy()
-            outside[at] = 0
-            most = int(outside.argmax())
-            found.append(
+            others = np.where(np.arange(len(counts)) == at, 0, counts)
+            most, mixed = int(others.argmax()), bool(others.any())
+            rows.append(
                 {
                     "region": region.id,
                     "name": region.name,
                     "size": int(inside.sum()),
                     "kept": float(self.kept[inside].mean()) if inside.any() else None,
-                    "mixed_with": level.regions[most].id if outside.any() else None,
-                    "mixed_share": float(outside[most] / counts.sum()) if outside.any() else 0.0,
+                    "mixed_with": level.regions[most].id if mixed else None,
+                    "mixed_share": float(others[most] / counts.sum()) if mixed else 0.0,
                 }
             )
-        return found
+        return rows
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each object."""
@@ -153,27 +156,32 @@ def compare_maps(
     (first, in_first), (second, in_second) = map_coordinates(a), map_coordinates(b)
     if len(first) != len(second):
         raise ValueError(
-            f"a places {len(first)} objects and b {len(second)}: row i of both must be the same "
+            f"a has {len(first)} objects and b has {len(second)}: row i of both must be the same "
             "object."
         )
     at = np.flatnonzero(in_first & in_second)
-    if len(at) < 3:
-        raise ValueError(f"Both maps place {len(at)} objects; a comparison needs at least 3.")
+    if len(at) < LEAST_OBJECTS:
+        raise ValueError(
+            f"Both maps place {len(at)} objects; a comparison needs at least {LEAST_OBJECTS}."
+        )
     k = min(checks.integer(n_neighbors, "n_neighbors", 1), len(at) - 1)
     ids = [
         objects_of(np.ascontiguousarray(Y[at]), "euclidean", None).neighbor_graph(k, None, "auto")
         for Y in (first, second)
     ]
     lost, gained = (
-        np.where(~_in_rows(one.indices, other.indices), at[one.indices], -1)
+        np.where(~in_same_row(one.indices, other.indices), at[one.indices], -1)
         for one, other in (ids, ids[::-1])
     )
     kept = (lost < 0).mean(axis=1)
     return MapComparison(at, kept, lost, gained, k / (len(at) - 1), k)
 
 
-def _in_rows(ids: Array, others: Array) -> Array:
-    """Whether each entry is in the same row of another array."""
-    n = len(ids)
-    rows = n * np.arange(n, dtype=np.int64)[:, None]
-    return np.isin(rows + ids, rows + others)
+def compare_pairs(maps: Mapping[str, Any]) -> dict[tuple[str, str], MapComparison]:
+    """The comparisons of all pairs of maps that place enough objects in common."""
+    placed = {name: map_coordinates(Y)[1] for name, Y in maps.items()}
+    return {
+        (a, b): compare_maps(maps[a], maps[b])
+        for a, b in combinations(maps, 2)
+        if (placed[a] & placed[b]).sum() >= LEAST_OBJECTS
+    }

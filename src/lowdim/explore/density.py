@@ -20,57 +20,38 @@ from lowdim.objects.objects import MeasuredObjects
 OBJECTS_JOINED = 5000  # among which short edges between components are sought
 
 
-@dataclass(frozen=True)
-class Split:
-    """Where a region falls into two.
-
-    Attributes
-    ----------
-    children : tuple of int
-        The two regions.
-    importance : float
-        How far both stand above the saddle between them, times the size of the smaller one.
-    ends : tuple of int
-        The leaves on both sides of the saddle.
-    """
-
-    children: tuple[int, int]
-    importance: float
-    ends: tuple[int, int]
-
-
 @dataclass(frozen=True, eq=False)
 class DensityTree:
-    """Regions of a map: leaves 0, 1, ... first, then unions of two, the last one of all objects.
+    """Regions of a map: 0 is the whole map; regions that part at a more important split come first.
 
     Attributes
     ----------
     membership : ndarray of shape (n,)
         The leaf of each object.
-    peaks : ndarray of shape (n_leaves,)
-        The object at the mode of each leaf.
-    splits : dict of int to Split
-        How each region that is not a leaf falls into two.
+    splits : dict of int to tuple of int
+        The two regions that each one falls into; leaves are not in it.
     density : ndarray of shape (n,)
         The logarithm of the density at each object, up to a constant.
     """
 
     membership: Array
-    peaks: Array
-    splits: dict[int, Split]
+    splits: dict[int, tuple[int, int]]
     density: Array
 
 
 def density_tree(placed: MeasuredObjects, k: int, prominence: float, min_size: int) -> DensityTree:
     """The tree of regions of a map, by the graph of k nearest neighbours."""
     graph = placed.neighbor_graph(k)
-    density = _log_density(graph.indices, graph.distances, placed.rows.shape[1])
+    dimension = placed.rows.shape[1]
+    logs = -dimension * _log(graph.distances[:, -1])
+    density = (logs + logs[graph.indices].sum(axis=1)) / (1 + k)  # smoothed over the neighbours
     basin, modes = _basins(graph.indices, density)
-    graph = _join(graph, placed)
-    saddles = _saddles(graph, basin, density, placed.rows.shape[1])
+    saddles = _saddles(_join(graph, placed), basin, density, dimension)
     owner, merges = _merge_modes(saddles, density[modes], np.bincount(basin), prominence, min_size)
-    leaves, leaf = np.unique(owner, return_inverse=True)
-    return DensityTree(leaf[basin], modes[leaves], _number(merges, owner, leaves), density)
+    numbers = _number_regions(merges) or {int(owner[0]): 0}
+    leaf_of_mode = np.array([numbers[int(mode)] for mode in owner])
+    splits = {numbers[one]: (numbers[a], numbers[b]) for one, ((a, b), _) in merges.items()}
+    return DensityTree(leaf_of_mode[basin], splits, density)
 
 
 def _join(graph: NeighborGraph, placed: MeasuredObjects) -> NeighborGraph:
@@ -85,12 +66,6 @@ def _join(graph: NeighborGraph, placed: MeasuredObjects) -> NeighborGraph:
     chosen = order[place % np.repeat(step, sizes) == 0]
     pairs, lengths = bridge(labels[chosen], placed.subset(chosen).nearest_outside())
     return replace(graph, bridges=chosen[pairs], bridge_lengths=lengths)
-
-
-def _log_density(ids: Array, distances: Array, dimension: int) -> Array:
-    """The logarithm of the density at each object, smoothed over its neighbours."""
-    logs = -dimension * _log(distances[:, -1])
-    return np.asarray((logs + logs[ids].sum(axis=1)) / (1 + ids.shape[1]))
 
 
 def _basins(ids: Array, density: Array) -> tuple[Array, Array]:
@@ -144,7 +119,8 @@ def _log(lengths: Array) -> Array:
     return np.log(np.maximum(lengths.astype(np.float64), least))
 
 
-_Merge = tuple[tuple[int, int], float, tuple[int, int]]
+_Merge = tuple[tuple[int, int], float]
+"""Two regions, and how far both stand above their saddle, times the size of the smaller one."""
 
 
 def _merge_modes(
@@ -156,8 +132,9 @@ def _merge_modes(
 ) -> tuple[Array, dict[int, _Merge]]:
     """Merge modes from the highest saddle down.
 
-    Returns the mode that each one belongs to, and the merges of those that are kept apart. A
-    mode that is too low or too small belongs to the basin on the other side of its saddle.
+    Returns the mode that each one belongs to, and the merges of those that are kept apart; unions
+    are numbered after the modes. A mode that is too low or too small belongs to the basin on the
+    other side of its saddle.
     """
     count = len(peaks)
     parent, owner, node = list(range(count)), np.arange(count), list(range(count))
@@ -179,7 +156,7 @@ def _merge_modes(
         kept, lost = high, low
         if stands >= prominence and smaller >= min_size:
             new = count + len(merges)
-            merges[new] = ((node[high], node[low]), stands * smaller, ends)
+            merges[new] = ((node[high], node[low]), stands * smaller)
             node[high] = new
         elif stands >= prominence and size[high] < size[low]:  # a small spot of high density
             kept, lost = low, high
@@ -194,13 +171,19 @@ def _merge_modes(
     return owner, merges
 
 
-def _number(merges: dict[int, _Merge], owner: Array, leaves: Array) -> dict[int, Split]:
-    """The merges as splits of regions that are numbered without gaps."""
-    names = {int(mode): at for at, mode in enumerate(leaves)}
-    names.update({old: len(leaves) + at for at, old in enumerate(merges)})
-    return {
-        names[old]: Split(
-            (names[a], names[b]), weight, (names[int(owner[e])], names[int(owner[f])])
-        )
-        for old, ((a, b), weight, (e, f)) in merges.items()
-    }
+def _number_regions(merges: dict[int, _Merge]) -> dict[int, int]:
+    """The numbers of all regions, by the importance of the split at which they appear.
+
+    The split with the most important one in its subtree comes first.
+    """
+    weight: dict[int, float] = {}
+    for region, (children, importance) in merges.items():  # children come before their union
+        weight[region] = max([importance, *(weight[one] for one in children if one in weight)])
+    order = list(merges)[-1:]
+    opened = list(order)
+    while opened:
+        widest = max(opened, key=lambda one: (weight[one], one))
+        opened.remove(widest)
+        order += merges[widest][0]
+        opened += [child for child in merges[widest][0] if child in merges]
+    return {region: at for at, region in enumerate(order)}

@@ -15,7 +15,7 @@ from lowdim.explore.regions import Regions, map_coordinates
 from lowdim.objects.objects import objects_of
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run, uses_threads
-from lowdim.summaries import html_table, short_repr
+from lowdim.summaries import html_table, short_repr, text_table
 
 DEFAULT_NEIGHBORS = 30
 RIDGE = 1e-5  # of the local fits, relative to the spread of the neighbours
@@ -58,9 +58,25 @@ class Explanation:
         """How much each feature changes near each object, (n, d): the lengths of the gradients."""
         return np.asarray(np.linalg.norm(self.gradients, axis=2))
 
+    def changing(self, count: int = 8) -> Array:
+        """Return the name of the feature that changes most near each object, (n,).
+
+        Features that the map does not follow are left out. Of more than `count` features, the rarer
+        ones are "others"; objects without coordinates have None.
+        """
+        checks.integer(count, "count", 1)
+        followed = np.flatnonzero(self.r2 > 0)
+        names = np.array([*(self.features[i] for i in followed), "others", None], dtype=object)
+        most = np.full(len(self.gradients), len(names) - 1)
+        if len(followed):
+            most[self._at] = self.strengths[np.ix_(self._at, followed)].argmax(axis=1)
+        commonest = np.argsort(-np.bincount(most, minlength=len(names))[:-2], kind="stable")
+        most[np.isin(most, commonest[count:])] = len(names) - 2
+        return np.asarray(names[most])
+
     def top(self, count: int = 5) -> list[str]:
         """Return the features that the map follows most."""
-        order = np.lexsort((np.arange(len(self.r2)), -self.r2))
+        order = np.argsort(-self.r2, kind="stable")
         return [self.features[i] for i in order[: checks.integer(count, "count", 1)]]
 
     def region(self, members: Any) -> list[Effect]:
@@ -71,12 +87,14 @@ class Explanation:
         members : array-like of int
             Row numbers, such as `regions.members(3)`.
         """
-        return self._table.effects(_rows(members, "members", len(self._table.values)))
+        return self._table.effects(_row_numbers(members, "members", len(self._table.values)))
 
     def contrast(self, first: Any, second: Any) -> list[Effect]:
         """Return how the objects `first` differ from the objects `second`."""
         n = len(self._table.values)
-        return self._table.effects(_rows(first, "first", n), _rows(second, "second", n))
+        return self._table.effects(
+            _row_numbers(first, "first", n), _row_numbers(second, "second", n)
+        )
 
     def object(self, row: int) -> list[Effect]:
         """Return how an object differs from its neighbours on the map, the largest effect first.
@@ -90,12 +108,8 @@ class Explanation:
         values = self._table.values
         own, around = values[row], np.nanmean(values[self._at[self._neighbors[place]]], axis=0)
         spread = np.nanstd(values, axis=0)
-        sizes = np.nan_to_num((own - around) / np.where(spread > 0, spread, 1.0))
-        order = np.lexsort((np.arange(len(sizes)), -np.abs(sizes)))
-        return [
-            Effect(self.features[i], float(sizes[i]), float(own[i]), float(around[i]))
-            for i in order
-        ]
+        sizes = (own - around) / np.where(spread > 0, spread, 1.0)
+        return self._table.largest_first(sizes, own, around)
 
     def by_region(self, regions: Regions, k: int | None = None) -> list[dict[str, Any]]:
         """Return the features that set each region apart, and those that change most inside it.
@@ -114,23 +128,21 @@ class Explanation:
             and `changing`: pairs of a feature and its mean slope within the region.
         """
         level = regions.at(regions.n_leaves if k is None else k)
-        found = []
+        rows = []
         for at, region in enumerate(level.regions):
             members = np.flatnonzero(level.membership == at)
             slopes = self.gradients[members].mean(axis=0)
             order = np.argsort(-np.linalg.norm(slopes, axis=1), kind="stable")[:MOST_LISTED]
-            changing = [(self.features[i], slopes[i]) for i in order]
-            effects = self._table.effects(members)[:MOST_LISTED]
-            found.append(
+            rows.append(
                 {
                     "region": region.id,
                     "name": region.name,
                     "size": len(members),
-                    "effects": effects,
-                    "changing": changing,
+                    "effects": self._table.effects(members)[:MOST_LISTED],
+                    "changing": [(self.features[i], slopes[i]) for i in order],
                 }
             )
-        return found
+        return rows
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each feature, the best followed first."""
@@ -149,26 +161,20 @@ class Explanation:
     def __repr__(self) -> str:
         return short_repr(self, {"n_features": len(self.features), "best": self.top(1)[0]})
 
-    def _lines(self) -> list[list[str]]:
-        order = np.lexsort((np.arange(len(self.r2)), -self.r2))[:MOST_LISTED]
-        return [
-            [
-                self.features[i],
-                f"{self.r2[i]:.3f}",
-                f"{self.linear_r2[i]:.3f}",
-                " ".join(f"{slope:+.3f}" for slope in self.directions[i]),
-            ]
-            for i in order
-        ]
+    def _rows(self) -> list[list[str]]:
+        order = np.argsort(-self.r2, kind="stable")[:MOST_LISTED]
+        rows = [["feature", "R²", "linear R²", "slope"]]
+        for i in order:
+            slope = " ".join(f"{value:+.3f}" for value in self.directions[i])
+            rows.append([self.features[i], f"{self.r2[i]:.3f}", f"{self.linear_r2[i]:.3f}", slope])
+        return rows
 
     def __str__(self) -> str:
-        rows = [["feature", "R²", "linear R²", "slope"], *self._lines()]
-        width = max(len(row[0]) for row in rows)
-        return "\n".join(f"{a:<{width}}  {b:>6}  {c:>9}  {d}" for a, b, c, d in rows)
+        return "\n".join(text_table(self._rows()))
 
     def _repr_html_(self) -> str:
-        return html_table("Features that the map follows", ["", "R²", "linear R²", "slope"],
-                          self._lines())  # fmt: skip
+        head, *rows = self._rows()
+        return html_table("Features that the map follows", ["", *head[1:]], rows)
 
 
 @uses_threads
@@ -246,15 +252,15 @@ def explain(
     )
 
 
-def _rows(rows: Any, name: str, n: int) -> Array:
-    found = np.asarray(rows)
-    if found.dtype == bool and len(found) == n:
-        return np.flatnonzero(found)
-    if found.dtype.kind not in "iu" or found.ndim != 1 or not len(found):
+def _row_numbers(rows: Any, name: str, n: int) -> Array:
+    numbers = np.asarray(rows)
+    if numbers.dtype == bool and len(numbers) == n:
+        return np.flatnonzero(numbers)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not len(numbers):
         raise ValueError(f"{name} must be row numbers, at least one.")
-    if found.min() < 0 or found.max() >= n:
+    if numbers.min() < 0 or numbers.max() >= n:
         raise ValueError(f"{name} must be row numbers from 0 to {n - 1}.")
-    return found
+    return numbers
 
 
 def _explained_share(values: Array, fitted: Array) -> Array:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, dense
 from lowdim.quality.labels import check_labels, class_codes
 from lowdim.runtime.scheduling import blocks
 
 MOST_LABELS = 3  # in a name
 NAMED_SHARE = 0.7  # of the objects, that the labels in a name have
+LEAST_SHARE = 0.01  # of a label that is counted in a name
 MOST_WORDS = 3
 MOST_FEATURES = 5
 NAMING_FEATURES = 2
@@ -61,13 +62,15 @@ class FeatureTable:
             scatter = own[2] - own[0] * means[0] ** 2 + rest[2] - rest[0] * means[1] ** 2
             spread = np.sqrt(np.maximum(scatter, 0.0) / (own[0] + rest[0]))
             sizes = (means[0] - means[1]) / np.maximum(spread, 0.01)  # of columns with spread 1
-        sizes = np.nan_to_num(sizes)
-        order = np.lexsort((np.arange(len(sizes)), -np.abs(sizes)))
         center, scale = self._units
-        inside_means, outside_means = (center + scale * mean for mean in means)
+        return self.largest_first(sizes, *(center + scale * mean for mean in means))
+
+    def largest_first(self, sizes: Array, inside: Array, outside: Array) -> list[Effect]:
+        """Effects of all features, the largest first."""
+        sizes = np.nan_to_num(sizes)
         return [
-            Effect(self.names[i], float(sizes[i]), float(inside_means[i]), float(outside_means[i]))
-            for i in order
+            Effect(self.names[i], float(sizes[i]), float(inside[i]), float(outside[i]))
+            for i in np.argsort(-np.abs(sizes), kind="stable")
         ]
 
     @cached_property
@@ -102,8 +105,7 @@ def feature_table(X: Any, n: int, names: Any = None) -> FeatureTable:
         values = np.column_stack([np.asarray(X[columns[at]], dtype=np.float64) for at in kept])
         names = [names[at] for at in kept]
     else:
-        dense = X.toarray() if hasattr(X, "toarray") else X
-        values = np.asarray(dense, dtype=np.float64)
+        values = np.asarray(dense(X), dtype=np.float64)
     if values.ndim != 2 or len(values) != n:
         raise ValueError(f"X has shape {values.shape}, but the map has {n} objects.")
     if names is None:
@@ -115,37 +117,20 @@ def feature_table(X: Any, n: int, names: Any = None) -> FeatureTable:
     return FeatureTable(values, [str(name) for name in names])
 
 
-@dataclass(frozen=True, eq=False)
-class NamedBy:
-    """What is known of the objects, to name sets of them."""
+class Naming:
+    """What is known of some objects, the rows `at` of n, to name sets of them."""
 
-    classes: Array | None = None
-    codes: Array | None = None
-    counts: Any = None
-    words: Array | None = None
-    features: FeatureTable | None = None
-
-    @staticmethod
-    def read(n: int, labels: Any, text: Any, features: FeatureTable | None) -> NamedBy:
-        """Check labels and texts, and count the words."""
-        made = NamedBy(features=features)
+    def __init__(
+        self, n: int, at: Array, labels: Any, text: Any, features: FeatureTable | None
+    ) -> None:
+        self.classes, self.codes, self.counts, self.words = None, None, None, None
         if labels is not None:
-            classes, codes = class_codes(check_labels(labels, n))
-            made = replace(made, classes=classes, codes=codes)
+            self.classes, codes = class_codes(check_labels(labels, n))
+            self.codes = codes[at]
         if text is not None:
-            counts, words = _count_words(text, n)
-            made = replace(made, counts=counts, words=words)
-        return made
-
-    def subset(self, at: Array) -> NamedBy:
-        """The same of some objects."""
-        table = self.features
-        return replace(
-            self,
-            codes=None if self.codes is None else self.codes[at],
-            counts=None if self.counts is None else self.counts[at],
-            features=None if table is None else replace(table, values=table.values[at]),
-        )
+            counts, self.words = _count_words(text, n)
+            self.counts = counts[at]
+        self.features = features and FeatureTable(features.values[at], features.names)
 
     def describe(self, inside: Array, number: int) -> dict[str, Any]:
         """The name of some objects and what it is made of."""
@@ -177,26 +162,28 @@ class NamedBy:
         """The words with the largest class-based tf-idf."""
         if self.counts is None or self.words is None:
             return []
-        own = np.asarray(self.counts[inside].sum(axis=0)).ravel()
-        every = np.asarray(self.counts.sum(axis=0)).ravel()
-        average = every.sum() * len(inside) / self.counts.shape[0]
+        own, every = (
+            np.asarray(one.sum(axis=0)).ravel() for one in (self.counts[inside], self.counts)
+        )
+        size = len(inside) / self.counts.shape[0]
         share = own / max(own.sum(), 1.0)
-        weight = share * np.log1p(average / np.maximum(every, 1.0))
-        lift = own * self.counts.shape[0] / np.maximum(every * len(inside), 1.0)
-        weight = np.where(lift > 1, weight, 0.0)  # no word that is commoner elsewhere
+        weight = share * np.log1p(every.sum() * size / np.maximum(every, 1.0))
+        telling = (own > every * size) & (own > 1)  # not commoner elsewhere, not of one text
+        weight = np.where(telling, weight, 0.0)
         order = np.argsort(-weight, kind="stable")[:10]
         return [str(self.words[i]) for i in order if weight[i] > 0]
 
 
 def _label_name(shares: list[tuple[str, float]]) -> str:
-    """The commonest labels with their shares."""
+    """The commonest labels with their shares, or two of many and how many more there are."""
     total, parts = 0.0, []
     for label, share in shares[:MOST_LABELS]:
         parts.append(f"{label} {share:.0%}")
         total += share
         if total >= NAMED_SHARE:
-            break
-    return ", ".join(parts)
+            return ", ".join(parts)
+    rest = sum(share >= LEAST_SHARE for _, share in shares[2:])
+    return f"{shares[0][0]}, {shares[1][0]} and {rest} more"
 
 
 def _count_words(text: Any, n: int) -> tuple[Any, Array]:
@@ -210,5 +197,5 @@ def _count_words(text: Any, n: int) -> tuple[Any, Array]:
     try:
         counts = counter.fit_transform(texts)
     except ValueError as error:
-        raise ValueError("text holds no words but stop words.") from error
+        raise ValueError("text has no words other than stop words.") from error
     return counts.tocsr(), counter.get_feature_names_out()

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.explore.density import DensityTree, Split, density_tree
-from lowdim.explore.naming import Effect, NamedBy, feature_table
+from lowdim.explore.density import DensityTree, density_tree
+from lowdim.explore.gaps import GAP, border_links
+from lowdim.explore.naming import Effect, Naming, feature_table
 from lowdim.objects.objects import MeasuredObjects, objects_of
-from lowdim.quality.dip import dip, dip_p_value
 from lowdim.runtime.scheduling import uses_threads
 from lowdim.summaries import html_table, short_repr
 
 DEFAULT_NEIGHBORS = 15
+NEIGHBORS_OF_FEW = 10  # of fewer than FEW_OBJECTS, whose groups 15 neighbours reach across
+FEW_OBJECTS = 250
 NOISE = 0.7  # deviation of the log density of chance modes, times the root of the neighbours
 MIN_SIZE = 10
-SUPPORT_LEVEL = 0.05  # of the dip test, on both halves of the objects
-MAX_TESTED = 500  # objects of a leaf that are tested
-MAX_TEST_COMPONENTS = 20
 MOST_LISTED = 30
+TELLING_EFFECT = 1.0  # standard deviations, by which a feature tells regions of one label apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,8 @@ class Region:
     size : int
         Number of objects.
     name : str
-        By its labels, else by its words, else by its features.
+        By its labels, else by its words, else by its features. Leaves with the same label have the
+        named feature too that tells them apart.
     label : str or None
         The commonest label.
     label_share : float or None
@@ -52,10 +54,13 @@ class Region:
     words : tuple of str
         The words that set it apart.
     supported : bool or None
-        Whether the data have a gap between this region and the one beside it; False if none was
-        found, so that the gap may be only on the map; None without data.
-    p_value : float or None
-        Of the test for that gap.
+        Whether the data have a gap between this region and all others; False if none was found
+        somewhere, so that the gap may be only on the map; None without data.
+    border : float or None
+        Links between neighbours in the data across the border with another region, as a share of
+        those across the middle of the smaller of the two; the largest of all other regions.
+    continues_in : int or None
+        The region beyond that border, if there is no gap.
     peak : int
         The object where the map is densest.
     center : ndarray of shape (p,)
@@ -73,13 +78,19 @@ class Region:
     features: tuple[Effect, ...]
     words: tuple[str, ...]
     supported: bool | None
-    p_value: float | None
+    border: float | None
+    continues_in: int | None
     peak: int
     center: Array
 
     def __str__(self) -> str:
-        doubt = "" if self.supported is not False else " (no gap found in the data)"
-        return f"{self.name}: {self.size:,} objects{doubt}"
+        return f"{self.name}: {self.size:,} objects" + (f" ({self.doubt})" if self.doubt else "")
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the region; empty if the data have a gap around it."""
+        beside = self.continues_in
+        return "" if beside is None else f"no gap found in the data to region {beside}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,36 +172,24 @@ class Regions:
         return np.flatnonzero(np.isin(self.membership, self._leaves_of(region)))
 
     def _leaves_of(self, region: int) -> list[int]:
-        below, found = [region], []
+        below, leaves = [region], []
         while below:
             one = self.tree[below.pop()]
             below += one.children
-            found += [] if one.children else [one.id]
-        return found
+            leaves += [] if one.children else [one.id]
+        return leaves
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each region."""
         import pandas as pd
 
-        rows = [
-            {
-                "region": one.id,
-                "parent": one.parent,
-                "level": one.level,
-                "size": one.size,
-                "name": one.name,
-                "label": one.label,
-                "label_share": one.label_share,
-                "features": ", ".join(map(str, one.features)),
-                "words": ", ".join(one.words),
-                "supported": one.supported,
-                "p_value": one.p_value,
-                **{f"x{axis}": value for axis, value in enumerate(one.center.tolist())},
-            }
-            for one in self.tree
-        ]
-        frame = pd.DataFrame(rows).set_index("region")
-        return frame.astype({"parent": "Int64", "supported": "boolean"})
+        frame = pd.DataFrame([vars(one) for one in self.tree]).set_index("id").rename_axis("region")
+        for name in ("features", "words"):
+            frame[name] = [", ".join(map(str, entries)) for entries in frame[name]]
+        for axis, values in enumerate(np.array([one.center for one in self.tree]).T):
+            frame[f"x{axis}"] = values
+        frame = frame.drop(columns=["children", "peak", "center"])
+        return frame.astype({"parent": "Int64", "supported": "boolean", "continues_in": "Int64"})
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -208,9 +207,8 @@ class Regions:
         return "\n".join([*lines, *([f"  and {more:,} more"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
-        words = {True: "", False: "no gap found in the data", None: ""}
         rows = [
-            [str(one.id), one.name, f"{one.size:,}", words[one.supported]]
+            [str(one.id), one.name, f"{one.size:,}", one.doubt]
             for one in sorted(self.leaves, key=lambda one: (one.level, -one.size))[:MOST_LISTED]
         ]
         return html_table(repr(self), ["region", "name", "objects", ""], rows)
@@ -224,7 +222,7 @@ def regions(
     text: Any = None,
     *,
     feature_names: Any = None,
-    n_neighbors: int = DEFAULT_NEIGHBORS,
+    n_neighbors: int | None = None,
     min_size: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -246,12 +244,13 @@ def regions(
         A text on each object.
     feature_names : sequence of str, optional
         Names of the columns of X; by default those of a DataFrame, else "column 0" and so on.
-    n_neighbors : int, default=15
-        Number of neighbours on the map by which density is estimated.
+    n_neighbors : int, optional
+        Number of neighbours on the map by which density is estimated; by default 15, or 10 of fewer
+        than 250 objects.
     min_size : int, optional
         Least number of objects of a region; by default 10, or 1/500 of the objects.
     random_state : int, RandomState instance or None, optional
-        Seed of the samples of large regions that are tested.
+        Seed of the sample of many objects in which gaps are sought.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
@@ -268,12 +267,13 @@ def regions(
     `min_size` objects; all others belong to the mode across their saddle. The splits of the tree
     are ordered by their height above the saddle times the size of the smaller part.
 
-    Whether the data support a gap is tested on the two leaves on both sides of it. Half of
-    their objects give the direction in the data that separates them best (a linear
-    discriminant), the other half is projected on it and tested for two modes by Hartigan's dip, and
-    the other way round. A continuous sheet or cloud that the map has torn has one mode.
+    The borders of a region with others decide whether the data support it. Each object has links
+    to its 30 nearest in the data (of 20,000 objects at most), and is counted where most of these
+    are, since a map puts some objects into a wrong region. There is a gap if fewer links cross
+    the border of two regions than half of those that cross a line through the middle of the smaller
+    one. A continuous cloud, sheet or curve that the map has torn has no gaps.
 
-    The time is that of a neighbour search on the map, n log n, and of the tests.
+    The time is that of a neighbour search on the map, n log n, and of one in the data.
 
     References
     ----------
@@ -286,34 +286,36 @@ def regions(
     --------
     >>> import lowdim
     >>> X, y = lowdim.data.clusters(300, random_state=0)
-    >>> found = lowdim.regions(lowdim.PCA(2).fit(X), X, labels=y)
-    >>> found.n_leaves
+    >>> result = lowdim.regions(lowdim.PCA(2).fit(X), X, labels=y)
+    >>> result.n_leaves
     4
-    >>> found.at(4).regions[0].label_share
+    >>> result.at(4).regions[0].label_share
     1.0
     """
     Y, placed = map_coordinates(map)
     n, at = len(Y), np.flatnonzero(placed)
     if len(at) < 3:
         raise ValueError(f"map places {len(at)} objects; regions need at least 3.")
-    count = len(at)
-    k = min(checks.integer(n_neighbors, "n_neighbors", 2), count - 1)
-    least = max(MIN_SIZE, count // 500) if min_size is None else min_size
+    if n_neighbors is None:
+        n_neighbors = NEIGHBORS_OF_FEW if len(at) < FEW_OBJECTS else DEFAULT_NEIGHBORS
+    k = min(checks.integer(n_neighbors, "n_neighbors", 2), len(at) - 1)
+    least = max(MIN_SIZE, len(at) // 500) if min_size is None else min_size
     least = checks.integer(least, "min_size", 1)
     objects = objects_of(np.ascontiguousarray(Y[at]), "euclidean", None)
     assert isinstance(objects, MeasuredObjects)
-    tree = density_tree(objects, k, NOISE * np.sqrt(2 * np.log(count) / k), least)
+    tree = density_tree(objects, k, NOISE * np.sqrt(2 * np.log(len(at)) / k), least)
     features = None if X is None else feature_table(X, n, feature_names)
-    named = NamedBy.read(n, labels, text, features).subset(at)
-    vectors = None if features is None else features.values[at]
-    tests = {
-        region: None if vectors is None else _gap_p_value(vectors, tree, split, random_state)
-        for region, split in tree.splits.items()
-    }
+    named = Naming(n, at, labels, text, features)
+    count = 2 * len(tree.splits) + 1
+    borders = None
+    if features is not None and tree.splits:
+        borders = border_links(features.values[at], tree.membership, count, random_state)
     membership = np.full(n, -1)
-    top, ordered = _order(tree)
-    membership[at] = np.array(ordered)[tree.membership]
-    return Regions(tuple(_regions(tree, top, ordered, Y[at], at, named, tests)), membership)
+    membership[at] = tree.membership
+    found = list(_regions(tree, Y[at], at, named, borders))
+    if feature_names is not None or hasattr(X, "columns"):
+        _tell_namesakes_apart(found, tree.membership, named)
+    return Regions(tuple(found), membership)
 
 
 def map_coordinates(map: Any) -> tuple[Array, Array]:
@@ -329,109 +331,50 @@ def map_coordinates(map: Any) -> tuple[Array, Array]:
     return Y, ~np.isnan(Y).any(axis=1)
 
 
-def _order(tree: DensityTree) -> tuple[list[int], list[int]]:
-    """Regions in the order in which they appear, and the number of each region of the tree.
-
-    The split with the most important one in its subtree comes first.
-    """
-    weight: dict[int, float] = {}
-    for region, split in tree.splits.items():  # children come before their union
-        inner = [weight[child] for child in split.children if child in weight]
-        weight[region] = max([split.importance, *inner])
-    root = max(tree.splits, default=0)
-    order, opened = [root], [root] if tree.splits else []
-    while opened:
-        widest = max(opened, key=lambda one: (weight[one], one))
-        opened.remove(widest)
-        children = tree.splits[widest].children
-        order += children
-        opened += [child for child in children if child in tree.splits]
-    numbers = [0] * len(order)
-    for at, region in enumerate(order):
-        numbers[region] = at
-    return order, numbers
-
-
 def _regions(
-    tree: DensityTree,
-    order: list[int],
-    numbers: list[int],
-    Y: Array,
-    at: Array,
-    named: NamedBy,
-    tests: dict[int, float | None],
-) -> list[Region]:
+    tree: DensityTree, Y: Array, at: Array, named: Naming, borders: Array | None
+) -> Iterator[Region]:
     """The regions by their numbers, with names."""
-    n_leaves = len(tree.peaks)
-    above = {child: region for region, split in tree.splits.items() for child in split.children}
-    members: dict[int, Array] = {}
-    sorted_objects = np.argsort(tree.membership, kind="stable")
-    ends = np.cumsum(np.bincount(tree.membership, minlength=n_leaves))
-    for leaf in range(n_leaves):
-        members[leaf] = np.sort(sorted_objects[ends[leaf - 1] if leaf else 0 : ends[leaf]])
-    for region, split in tree.splits.items():
-        members[region] = np.concatenate([members[child] for child in split.children])
-    made = []
-    for number, region in enumerate(order):
-        inside = members[region]
-        parent = above.get(region)
-        p_value = None if parent is None else tests[parent]
-        children = tree.splits[region].children if region in tree.splits else ()
-        peak = inside[int(np.argmax(tree.density[inside]))]
-        made.append(
-            Region(
-                id=number,
-                parent=None if parent is None else numbers[parent],
-                children=tuple(numbers[child] for child in children),
-                level=(number + 1) // 2 + 1,
-                size=len(inside),
-                **named.describe(inside, number),
-                supported=None if p_value is None else bool(p_value < SUPPORT_LEVEL),
-                p_value=p_value,
-                peak=int(at[peak]),
-                center=np.median(Y[inside], axis=0),
-            )
+    count = 2 * len(tree.splits) + 1
+    order = np.argsort(tree.membership, kind="stable")
+    ends = np.searchsorted(tree.membership[order], np.arange(count + 1))
+    members = [order[ends[region] : ends[region + 1]] for region in range(count)]
+    leaves = [np.array([region]) for region in range(count)]
+    above: dict[int, int] = {}
+    for region in sorted(tree.splits, reverse=True):  # children come after their union
+        children = tree.splits[region]
+        members[region] = np.concatenate([members[child] for child in children])
+        leaves[region] = np.concatenate([leaves[child] for child in children])
+        above |= dict.fromkeys(children, region)
+    for region, inside in enumerate(members):
+        border, beside = None, None
+        if borders is not None and region:
+            others = np.setdiff1d(leaves[0], leaves[region])
+            across = borders[np.ix_(leaves[region], others)].max(axis=0)
+            border, beside = float(across.max()), int(others[across.argmax()])
+        yield Region(
+            id=region,
+            parent=above.get(region),
+            children=tree.splits.get(region, ()),
+            level=(region + 1) // 2 + 1,
+            size=len(inside),
+            **named.describe(inside, region),
+            supported=None if border is None else border < GAP,
+            border=border,
+            continues_in=None if border is None or border < GAP else beside,
+            peak=int(at[inside[int(np.argmax(tree.density[inside]))]]),
+            center=np.median(Y[inside], axis=0),
         )
-    return made
 
 
-def _gap_p_value(X: Array, tree: DensityTree, split: Split, random_state: Any) -> float:
-    """Test whether the data have a gap between the two leaves beside a saddle of the map."""
-    random = checks.check_random_state(0 if random_state is None else random_state)
-    parts = []
-    for leaf in split.ends:
-        objects = np.flatnonzero(tree.membership == leaf)
-        most = min(len(objects), MAX_TESTED)
-        parts.append(random.choice(objects, most, replace=False))
-    rows = np.concatenate(parts)
-    side = np.repeat([0, 1], [len(part) for part in parts])
-    values = np.nan_to_num(X[rows] - np.nanmean(X[rows], axis=0))
-    values = _leading_components(values)
-    even = np.arange(len(rows)) % 2 == 0
-    return max(_dip_p_value(values, side, even), _dip_p_value(values, side, ~even))
-
-
-def _dip_p_value(values: Array, side: Array, learned: Array) -> float:
-    """The dip test of some objects, along the direction that separates the others best."""
-    first, second = (values[learned & (side == one)] for one in (0, 1))
-    if min(len(first), len(second)) < 2:
-        return 1.0
-    within = first - first.mean(axis=0), second - second.mean(axis=0)
-    scatter = sum(part.T @ part for part in within) / int(learned.sum())
-    scatter = scatter + 0.1 * np.trace(scatter) / len(scatter) * np.eye(len(scatter))
-    if not np.trace(scatter) > 0:
-        return 1.0
-    direction = np.linalg.solve(scatter, second.mean(axis=0) - first.mean(axis=0))
-    along = values[~learned] @ direction
-    return float(dip_p_value(dip(np.ascontiguousarray(along)), len(along)))
-
-
-def _leading_components(values: Array) -> Array:
-    """Scores of the leading principal components."""
-    most = max(1, min(MAX_TEST_COMPONENTS, *values.shape, len(values) // 4))
-    tall = values.shape[0] >= values.shape[1]
-    products = values.T @ values if tall else values @ values.T
-    size, vectors = np.linalg.eigh(products)
-    vectors = vectors[:, -most:]
-    scores = values @ vectors if tall else vectors * np.sqrt(np.maximum(size[-most:], 0.0))
-    return np.asarray(scores)
+def _tell_namesakes_apart(tree: list[Region], leaf: Array, named: Naming) -> None:
+    """Add to the names of leaves with the same label the feature in which they differ most."""
+    leaves = [one for one in tree if not one.children and one.label is not None]
+    for one in leaves:
+        namesakes = [other.id for other in leaves if other.label == one.label and other is not one]
+        if not namesakes or named.features is None:
+            continue
+        theirs = np.flatnonzero(np.isin(leaf, namesakes))
+        effects = named.features.effects(np.flatnonzero(leaf == one.id), theirs)
+        if effects and abs(effects[0].size) >= TELLING_EFFECT:
+            tree[one.id] = replace(one, name=f"{one.name}, {effects[0]}")

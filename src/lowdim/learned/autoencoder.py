@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator import Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers, any_number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
-from lowdim.learned.networks.device import require_torch
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.messages import argument
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
-
-if TYPE_CHECKING:
-    from lowdim.learned.networks.autoencoding import Penalties
 
 CHANNELS = (32, 64)  # of the convolutions, if there is an image shape
 DIVERGED = 10.0  # error of reconstruction, in units of that of the mean, of a diverged training
-WEIGHTS, BATCHES = 9, 10  # copies of weights and of the rows of a batch at the peak of training
+COPIES, BATCHES = 9, 10  # copies of weights and of the rows of a batch at the peak of training
 LARGEST_WEIGHT = 1e6  # of a penalty, relative to the error: the loss stays finite in float32
+WEIGHTS = {  # of the variants, with their largest values
+    **dict.fromkeys(("noise", "sparsity", "contraction", "variational"), LARGEST_WEIGHT),
+    "masking": 1.0,
+}
 
 
+@declare_parameters
 class Autoencoder(NetworkEmbedder):
     """Autoencoder: a network that reconstructs its input through a few coordinates.
 
@@ -33,18 +33,13 @@ class Autoencoder(NetworkEmbedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of coordinates.
+    $n_components
     layers : sequence of int or "auto", default="auto"
         Sizes of the hidden layers of the encoder, from the data to the coordinates; with
         `image_shape`, numbers of channels of its convolutions, each of which halves the sides of
         the image. "auto" is (512, 256, 128), less for fewer than 64 features, and (32, 64) for
         images.
-    decoder_layers : sequence of int, default=None
-        The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-    image_shape : tuple of int, default=None
-        Height and width, or height, width and channels, of images that are rows of X: the network
-        is then convolutional.
+    $images
     activation : {"elu", "relu", "silu", "tanh", "gelu"}, default="elu"
         Function between the layers.
     noise : float, default=0.0
@@ -130,7 +125,6 @@ class Autoencoder(NetworkEmbedder):
     """
 
     traits = Traits(
-        sentence="encoder + decoder -> gradient descent on the error of reconstruction",
         keeps="what is needed to reconstruct the data, by a nonlinear map",
         when="the map must also decode: images or signals are to be made from coordinates",
         cost="n w per epoch for w weights",
@@ -147,73 +141,34 @@ class Autoencoder(NetworkEmbedder):
     }
     _units: ClassVar = {**NetworkEmbedder._units, "reconstruction_error_": 2}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        layers: Any = "auto",
-        decoder_layers: Any = None,
-        image_shape: Any = None,
-        activation: str = "elu",
-        noise: float = 0.0,
-        masking: float = 0.0,
-        sparsity: float = 0.0,
-        contraction: float = 0.0,
-        variational: float = 0.0,
-        max_iter: int = 100,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        schedule: str = "plateau",
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        weight_decay: float = 0.0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        require_torch("lowdim.Autoencoder")
-        self.n_components = n_components
-        self.layers = layers
-        self.decoder_layers = decoder_layers
-        self.image_shape = image_shape
-        self.activation = activation
-        self.noise = noise
-        self.masking = masking
-        self.sparsity = sparsity
-        self.contraction = contraction
-        self.variational = variational
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    activation: str = "elu"
+    noise: float = 0.0
+    masking: float = 0.0
+    sparsity: float = 0.0
+    contraction: float = 0.0
+    variational: float = 0.0
+    max_iter: int = 100
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    schedule: str = "plateau"
+    validation_fraction: float = 0.1
+    patience: int = 10
 
     def _memory(self, fit: Problem) -> float:
         """Copies of the weights (slopes, moments, the best ones) and of a batch of rows."""
-        self._check_n_components(fit.n)
-        rows = self._vectors(fit.objects)
-        d, size = int(rows.shape[1]), checks.float_dtype(rows.dtype).itemsize
-        batch = min(self.batch_size, fit.n) if isinstance(self.batch_size, int) else fit.n
-        return size * (WEIGHTS * float(self._n_weights(d)) + BATCHES * float(batch) * d)
-
-    def _n_weights(self, n_features: int) -> int:
         import torch
 
         from lowdim.learned.networks.weights import seed_weights
 
+        self._check_n_components(fit.n)
+        rows = fit.objects.vectors("Autoencoder")
+        d, size = int(rows.shape[1]), checks.float_dtype(rows.dtype).itemsize
+        batch = min(self.batch_size, fit.n) if isinstance(self.batch_size, int) else fit.n
         with seed_weights(0), torch.device("meta"):  # nothing is allocated or drawn
-            return sum(weights.numel() for weights in self._build(n_features).parameters())
+            n_weights = sum(weights.numel() for weights in self._build(d).parameters())
+        return size * (COPIES * float(n_weights) + BATCHES * float(batch) * d)
 
     def _fit(self, objects: Objects) -> None:
         from lowdim.learned.networks.autoencoding import Reconstruction, mean_squared_error, split
@@ -222,13 +177,15 @@ class Autoencoder(NetworkEmbedder):
 
         self._check_n_components(objects.n)
         settings = self._settings(checks.integer(self.max_iter, "max_iter", 1))
-        penalties = self._penalties()
+        weights = {
+            name: checks.real(getattr(self, name), name, 0, most) for name, most in WEIGHTS.items()
+        }
         share = checks.real(self.validation_fraction, "validation_fraction", 0, 0.9)
-        vectors = self._vectors(objects)
+        vectors = objects.vectors("Autoencoder")
         network = self._new_network(vectors, settings.seed)
         rows = Rows.of(vectors)
         trained, held_out = split(len(rows), share, settings.seed)
-        problem = Reconstruction(rows, trained, held_out, penalties, settings.seed)
+        problem = Reconstruction(rows, trained, held_out, settings.seed, **weights)
         history = train(
             network,
             problem,
@@ -245,17 +202,6 @@ class Autoencoder(NetworkEmbedder):
                 f"{argument('learning_rate', self.learning_rate)}."
             )
         self.reconstruction_error_ = error * rows.scale**2
-
-    def _penalties(self) -> Penalties:
-        from lowdim.learned.networks.autoencoding import Penalties
-
-        return Penalties(
-            noise=checks.real(self.noise, "noise", 0, LARGEST_WEIGHT),
-            masking=checks.real(self.masking, "masking", 0, 1),
-            sparsity=checks.real(self.sparsity, "sparsity", 0, LARGEST_WEIGHT),
-            contraction=checks.real(self.contraction, "contraction", 0, LARGEST_WEIGHT),
-            variational=checks.real(self.variational, "variational", 0, LARGEST_WEIGHT),
-        )
 
     def _build(self, n_features: int) -> Any:
         from lowdim.learned.networks.autoencoding import AutoencoderNetwork

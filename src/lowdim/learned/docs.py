@@ -1,13 +1,25 @@
-"""Passages of docstrings that methods of this family share; see `lowdim.estimator.shared_docs`."""
+"""Passages of docstrings that methods of this family share; see `lowdim.estimator.docstrings`."""
 
 from __future__ import annotations
 
 LEARNED_METRIC_PASSAGES = {
+    "principal": """
+n_components : int, default=None
+    Dimension of the map: the leading principal components after the map. None is the number of
+    features.
+""",
     "attributes": """
+components_ : array of shape (n_components, n_features)
+    The linear map.
 metric_ : array of shape (n_features, n_features)
     The matrix of its Mahalanobis distance, ``components_.T @ components_``.
 embedding_ : array of shape (n_samples, n_components)
     Coordinates of the objects, ``X @ components_.T``.
+classes_ : array of shape (n_classes,)
+    The labels.
+mean_ : array of shape (n_features,)
+    Mean of X.
+$n_iter
 """,
     "transform": """
 ``transform(X_train)`` equals `embedding_`. `inverse_transform` returns, of all vectors with the
@@ -19,9 +31,15 @@ A fitted estimator can be the `metric` of another one, and of `lowdim.neighbors`
 """Of the methods that learn a Mahalanobis distance from labels."""
 
 NETWORK_PASSAGES = {
+    "images": """
+decoder_layers : sequence of int, default=None
+    The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
+image_shape : tuple of int, default=None
+    Height and width, or height, width and channels, of images that are rows of X: the network
+    is then convolutional.
+""",
     "weights": """
-embedding_ : array of shape (n_samples, n_components)
-    Coordinates of the objects.
+$embedding
 network_ : dict of str to array
     Weights of the network.
 mean_ : array of shape (n_features,)
@@ -38,11 +56,7 @@ PARAMETRIC_PASSAGES = {
 layers : sequence of int or "auto", default="auto"
     Sizes of the hidden layers, from the data to the coordinates; with `image_shape`, numbers of
     channels of convolutions. "auto" is (256, 256, 256), and (32, 64) for images.
-decoder_layers : sequence of int, default=None
-    The same of the decoder, from the coordinates to the data; None is `layers` in reverse.
-image_shape : tuple of int, default=None
-    Height and width, or height, width and channels, of images that are rows of X: the network
-    is then convolutional.
+$images
 activation : {"relu", "silu", "elu", "tanh", "gelu"}, default="relu"
     Function between the layers.
 network : torch.nn.Module, default=None
@@ -55,6 +69,10 @@ decoder : bool, default=False
     `inverse_transform`.
 """,
     "training": """
+init : {"map", "random"}, default="map"
+    "map" first trains the network to imitate the map of the same weights in which each object has a
+    place of its own (that of `TSNE` or `UMAP`), and then trains it on the objective; "random"
+    leaves out the first part.
 noise : float, default=0.5
     In training each row is displaced by this times the difference of two of its neighbours. It
     makes the map of new data better.
@@ -72,6 +90,9 @@ schedule : {"cosine", "plateau", "constant"}, default="cosine"
     does not fall.
 weight_decay : float, default=0.0
     Weight of the squared weights.
+random_state : int, RandomState or None, default=None
+    Seed of weights and pairs; None stands for 0.
+$run
 """,
     "losses": """
 n_places_ : int
@@ -90,6 +111,10 @@ With ``init="map"`` the network chooses between places on the map: its outputs a
 are the mean of the places weighted by the softmax of the scores. Maps of neighbours have islands
 with gaps between them, which such a network learns better than one with coordinates as outputs
 (``init="random"``, or a `network` of one's own). New objects lie in the convex hull of the places.
+""",
+    "transform": """
+``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
+between the training vectors.
 """,
 }
 """Of those whose network gives the coordinates of a neighbour embedding."""

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.neighbor_embedding.samples import Lists
 from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.runtime.elementary import exp, log
 from lowdim.runtime.scheduling import blocks, run
@@ -21,38 +23,14 @@ LARGEST_PRECISION = 1e8  # of a row of `log_conditional`, times the mean squared
 BLOCK_ROWS = 64  # rows of an n x n matrix that are handled at once
 
 
-def conditional(
-    indptr: Array,
-    distances: Array,
-    perplexity: float | Sequence[float] | None = None,
-    *,
-    sigma: float | None = None,
-) -> Array:
+def conditional(indptr: Array, distances: Array, perplexity: float | Sequence[float]) -> Array:
     """Conditional probabilities p_{j|i} of the neighbours j of each object i, with sum 1.
 
-    Parameters
-    ----------
-    indptr : array of shape (n + 1,)
-        The neighbours of object i are the entries indptr[i] to indptr[i + 1] - 1.
-    distances : array
-        Distances to the neighbours. A neighbour at infinite distance gets probability 0.
-    perplexity : float or sequence of float, default=None
-        p_{j|i} is proportional to exp(-beta_i d^2), with beta_i such that the entropy of the row
-        is log(perplexity) (Hinton and Roweis 2002). The probabilities of several perplexities are
-        averaged (Lee, Peluffo and Verleysen 2015).
-    sigma : float, default=None
-        p_{j|i} is proportional to exp(-d^2 / (2 sigma^2)).
-
-    Returns
-    -------
-    array of the shape of `distances`
-        Uniform in each row if neither `perplexity` nor `sigma` is given.
+    The neighbours of object i are the entries indptr[i] to indptr[i + 1] - 1 of `distances`; one at
+    infinite distance gets probability 0. p_{j|i} is proportional to exp(-beta_i d^2), with beta_i
+    such that the entropy of the row is log(perplexity) (Hinton and Roweis 2002); the probabilities
+    of several perplexities are averaged (Lee, Peluffo and Verleysen 2015).
     """
-    counts = np.diff(indptr)
-    if perplexity is None and sigma is None:
-        return np.repeat(1 / np.maximum(counts, 1), counts).astype(distances.dtype)
-    if sigma is not None:
-        return _gaussian_probabilities(indptr, np.square(distances), 1 / (2 * sigma**2))
     wanted = [float(value) for value in np.atleast_1d(np.asarray(perplexity, dtype=float))]
     p = backend().perplexity_affinities(indptr, distances, wanted[0])[0]
     for value in wanted[1:]:
@@ -60,28 +38,11 @@ def conditional(
     return p if len(wanted) == 1 else np.asarray(p / len(wanted), p.dtype)
 
 
-def _gaussian_probabilities(indptr: Array, squared: Array, beta: float) -> Array:
-    """Probabilities proportional to exp(-beta d^2) in each row, with one beta for all rows."""
-    rows = row_of_entries(indptr)
-    least = np.full(len(indptr) - 1, np.inf)
-    np.minimum.at(least, rows, squared)
-    p = exp(-beta * (squared - least[rows]))
-    total = np.bincount(rows, p, minlength=len(indptr) - 1)
-    return np.asarray(p / total[rows], squared.dtype)
-
-
-def conditional_matrix(
-    graph: NeighborGraph,
-    perplexity: float | Sequence[float] | None = None,
-    *,
-    sigma: float | None = None,
-) -> Any:
+def conditional_matrix(graph: NeighborGraph, perplexity: float | Sequence[float]) -> Any:
     """The probabilities p_{j|i} of a neighbour graph as a CSR matrix; see `conditional`."""
-    from scipy.sparse import csr_array
-
     csr = graph.csr()
     indptr = csr.indptr.astype(np.int64, copy=False)
-    p = conditional(indptr, csr.data, perplexity, sigma=sigma)
+    p = conditional(indptr, csr.data, perplexity)
     return csr_array((p, csr.indices, indptr), shape=csr.shape)
 
 
@@ -120,15 +81,12 @@ def log_conditional_of_pairs(D: Array, perplexity: float) -> tuple[Array, Array]
     return costs, beta
 
 
-def listed_precisions(
-    indptr: Array, squared: Array, weights: Array, perplexities: Sequence[float] | Array
-) -> Array:
+def listed_precisions(lists: Lists, perplexities: Sequence[float] | Array) -> Array:
     """beta (n, n_perplexities) of weighted lists, for perplexities that descend.
 
     They ascend in each row, and are bounded as those of `log_conditional`.
     """
-    beta = backend().listed_precisions(indptr, squared, weights, np.asarray(perplexities))
-    spread = np.add.reduceat(squared, indptr[:-1], dtype=np.float64) / np.diff(indptr)
+    beta, spread = lists.precisions(np.asarray(perplexities)), lists.spreads()
     bound = LARGEST_PRECISION / np.where(spread > 0, spread, 1.0)
     return np.maximum.accumulate(np.minimum(beta, bound[:, None]), axis=1)
 
@@ -152,12 +110,43 @@ def joint(P: Any) -> Any:
     return backend().joint_probabilities(P)
 
 
-def conditional_to_new(
-    distances: Array,
-    perplexity: float | Sequence[float] | None = None,
-    *,
-    sigma: float | None = None,
-) -> Array:
+def joint_of_repeated(
+    graph: NeighborGraph, counts: Array, perplexities: Sequence[float], most: float
+) -> Any:
+    """p_ij of objects i that stand for counts[i] equal ones each, summed over these.
+
+    p_ii is the sum over pairs of the equal ones, which are each other's nearest neighbours. Only
+    the `most` nearest neighbours of each have an affinity.
+    """
+    csr = graph.csr()
+    n, rows = csr.shape[0], row_of_entries(csr.indptr)
+    order = np.lexsort((csr.data, rows))
+    own = csr.indptr[:-1]  # where an object itself is inserted before its neighbours
+    indices = np.insert(csr.indices[order], own, np.arange(n))
+    squared = np.insert(np.square(csr.data[order]), own, 0)
+    rows = np.repeat(np.arange(n), np.diff(csr.indptr) + 1)
+    repeats = counts[indices]
+    repeats[own + np.arange(n)] -= 1
+    repeats = np.maximum(repeats, 0)
+    nearer = np.cumsum(repeats) - repeats
+    nearer -= nearer[own + np.arange(n)][rows]
+    repeats = np.minimum(repeats, most - nearer)
+    kept = repeats > 0
+    indices, squared, rows = indices[kept], squared[kept], rows[kept]
+    repeats = repeats[kept].astype(squared.dtype)
+    indptr = np.searchsorted(rows, np.arange(n + 1))
+    betas = backend().listed_precisions(indptr, squared, repeats, np.asarray(perplexities))
+    beyond = squared - squared[indptr[:-1]][rows]
+    p = np.zeros(len(squared))
+    for beta in betas.T:
+        own_p = repeats * exp(-beta[rows] * beyond)
+        p += own_p / np.bincount(rows, own_p)[rows]
+    P = csr_array(((counts[rows] * p).astype(squared.dtype), indices, indptr), shape=(n, n))
+    P.sort_indices()
+    return joint(P)
+
+
+def conditional_to_new(distances: Array, perplexity: float | Sequence[float]) -> Array:
     """p_{j|i} of new objects i, from (m, k) distances to their nearest training objects.
 
     Entries of infinite distance are padding and get probability 0. See `conditional`.
@@ -165,6 +154,5 @@ def conditional_to_new(
     known = np.isfinite(distances)
     indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
     p = np.zeros_like(distances)
-    flat = np.ascontiguousarray(distances[known])
-    p[known] = conditional(indptr, flat, perplexity, sigma=sigma)
+    p[known] = conditional(indptr, np.ascontiguousarray(distances[known]), perplexity)
     return p

@@ -8,6 +8,7 @@ each other by springs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Self
 
@@ -19,7 +20,6 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.neighbor_embedding.umap.umap import UMAP
 
-NOT_RELATED = -1
 OWN = ("alignment_regularisation", "alignment_window_size")  # parameters that are not those of UMAP
 
 
@@ -36,8 +36,9 @@ def fit_aligned(
 
     Parameters
     ----------
-    estimator : TSNE, WeightedTSNE or UMAP
-        Or any other estimator whose `fit` has `pinned`. It is copied.
+    estimator : estimator
+        One whose `fit` has `pinned`: UMAP, PaCMAP, LargeVis, NegativeSamplingTSNE, TriMap, TSNE,
+        WeightedTSNE or MDS. It is copied.
     slices : list of arrays
         What `fit` takes, for each slice.
     relations : list of dict, default=None
@@ -78,12 +79,13 @@ def fit_aligned(
             f"{type(estimator).__name__} cannot be aligned, because its fit has no pinned objects. "
             "Use UMAP or TSNE."
         )
-    series = Series(_lengths(slices), relations)
+    numbers = _object_numbers(slices, relations)
     models = [clone(estimator) for _ in slices]
-    _fit_series(models, slices, series, strength, window, targets)
+    _fit_all(models, slices, numbers, strength, window, targets)
     return models
 
 
+@dataclass(eq=False, repr=False)
 class AlignedUMAP(BaseEstimator):
     """UMAP of several slices of data, in which shared objects stay together.
 
@@ -124,70 +126,35 @@ force_approximation_algorithm, verbose, unique
     (200, 2)
     """
 
-    embeddings_: list[Array]
-    mappers_: list[UMAP]
-
-    def __init__(
-        self,
-        n_neighbors: Any = 15,
-        n_components: int = 2,
-        metric: Any = "euclidean",
-        metric_kwds: Any = None,
-        n_epochs: Any = None,
-        learning_rate: Any = 1.0,
-        init: Any = "spectral",
-        alignment_regularisation: float = 1.0e-2,
-        alignment_window_size: int = 3,
-        min_dist: Any = 0.1,
-        spread: Any = 1.0,
-        low_memory: bool = False,
-        set_op_mix_ratio: Any = 1.0,
-        local_connectivity: Any = 1.0,
-        repulsion_strength: Any = 1.0,
-        negative_sample_rate: Any = 5,
-        transform_queue_size: float = 4.0,
-        a: float | None = None,
-        b: float | None = None,
-        random_state: Any = None,
-        angular_rp_forest: bool = False,
-        target_n_neighbors: Any = -1,
-        target_metric: Any = "categorical",
-        target_metric_kwds: Any = None,
-        target_weight: Any = 0.5,
-        transform_seed: int = 42,
-        force_approximation_algorithm: bool = False,
-        verbose: bool = False,
-        unique: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_kwds = metric_kwds
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.init = init
-        self.alignment_regularisation = alignment_regularisation
-        self.alignment_window_size = alignment_window_size
-        self.min_dist = min_dist
-        self.spread = spread
-        self.low_memory = low_memory
-        self.set_op_mix_ratio = set_op_mix_ratio
-        self.local_connectivity = local_connectivity
-        self.repulsion_strength = repulsion_strength
-        self.negative_sample_rate = negative_sample_rate
-        self.transform_queue_size = transform_queue_size
-        self.a = a
-        self.b = b
-        self.random_state = random_state
-        self.angular_rp_forest = angular_rp_forest
-        self.target_n_neighbors = target_n_neighbors
-        self.target_metric = target_metric
-        self.target_metric_kwds = target_metric_kwds
-        self.target_weight = target_weight
-        self.transform_seed = transform_seed
-        self.force_approximation_algorithm = force_approximation_algorithm
-        self.verbose = verbose
-        self.unique = unique
+    n_neighbors: Any = 15
+    n_components: int = 2
+    metric: Any = "euclidean"
+    metric_kwds: Any = None
+    n_epochs: Any = None
+    learning_rate: Any = 1.0
+    init: Any = "spectral"
+    alignment_regularisation: float = 1.0e-2
+    alignment_window_size: int = 3
+    min_dist: Any = 0.1
+    spread: Any = 1.0
+    low_memory: bool = False
+    set_op_mix_ratio: Any = 1.0
+    local_connectivity: Any = 1.0
+    repulsion_strength: Any = 1.0
+    negative_sample_rate: Any = 5
+    transform_queue_size: float = 4.0
+    a: float | None = None
+    b: float | None = None
+    random_state: Any = None
+    angular_rp_forest: bool = False
+    target_n_neighbors: Any = -1
+    target_metric: Any = "categorical"
+    target_metric_kwds: Any = None
+    target_weight: Any = 0.5
+    transform_seed: int = 42
+    force_approximation_algorithm: bool = False
+    verbose: bool = False
+    unique: bool = False
 
     def fit(
         self,
@@ -211,11 +178,11 @@ force_approximation_algorithm, verbose, unique
         -------
         self
         """
-        series = Series(_lengths(X), relations)
+        numbers = _object_numbers(X, relations)
         models = [self._mapper(i) for i in range(len(X))]
-        _fit_series(models, X, series, *self._alignment(), y)
+        _fit_all(models, X, numbers, *self._alignment(), y)
         self.mappers_, self.embeddings_ = models, [model.embedding_ for model in models]
-        self._series = series
+        self._numbers = numbers
         return self
 
     def fit_transform(
@@ -248,11 +215,12 @@ force_approximation_algorithm, verbose, unique
         """
         check_is_fitted(self, "mappers_")
         n = len(self.mappers_)
-        series, mapper = self._series.append(_lengths([X])[0], relations), self._mapper(n, params)
+        mapper = self._mapper(n, params)
+        numbers = [*self._numbers, _next_numbers(self._numbers, relations, *_lengths([X]))]
         strength, window = self._alignment()
-        maps = [model.embedding_ for model in self.mappers_]
-        _fit_slice(mapper, X, series.places(n, maps, window), strength, y)
-        self._series = series
+        places = _mean_places(numbers, n, [model.embedding_ for model in self.mappers_], window)
+        mapper.fit(X, y, pinned=places, pin_strength=strength)
+        self._numbers = numbers
         self.mappers_.append(mapper)
         self.embeddings_.append(mapper.embedding_)
         return self
@@ -285,120 +253,92 @@ force_approximation_algorithm, verbose, unique
         return UMAP(**params)
 
 
-class Series:
-    """Which object of a slice is which object of another one.
-
-    Parameters
-    ----------
-    lengths : list of int
-        Number of objects of each slice.
-    relations : list of dict or None
-        See `fit_aligned`.
-    """
-
-    def __init__(
-        self, lengths: list[int], relations: Sequence[Mapping[int, int]] | None = None
-    ) -> None:
-        if relations is None:
-            if len(set(lengths)) > 1:
-                raise ValueError(
-                    f"relations is None, but the slices have {lengths} objects. Give for each "
-                    "slice but the last a dict from its rows to those of the next slice."
-                )
-            relations = [{i: i for i in range(lengths[0])}] * (len(lengths) - 1)
-        if len(relations) != len(lengths) - 1:
+def _object_numbers(
+    slices: Sequence[Any], relations: Sequence[Mapping[int, int]] | None
+) -> list[Array]:
+    """For each slice the numbers of its objects, which a shared object has in all of its slices."""
+    lengths = _lengths(slices)
+    if relations is None:
+        if len(set(lengths)) > 1:
             raise ValueError(
-                f"relations has {len(relations)} entries for {len(lengths)} slices: give one for "
-                "each slice but the last."
+                f"relations is None, but the slices have {lengths} objects. Give for each "
+                "slice but the last a dict from its rows to those of the next slice."
             )
-        self.lengths, self.after = lengths, []
-        for number, relation in enumerate(relations):
-            n, n_next = lengths[number], lengths[number + 1]
-            self.after.append(_row_of_next(relation, n, n_next, number))
-
-    def append(self, length: int, relation: Mapping[int, int]) -> Series:
-        """The series with one more slice."""
-        more = Series([*self.lengths[-1:], length], [relation])
-        series = Series(self.lengths[:1])
-        series.lengths, series.after = [*self.lengths, length], [*self.after, *more.after]
-        return series
-
-    def rows_in(self, number: int, other: int) -> Array:
-        """The row in another slice of each object of a slice, or NOT_RELATED."""
-        rows = np.arange(self.lengths[number])
-        for step in range(number, other):
-            rows = np.where(rows >= 0, self.after[step][rows], NOT_RELATED)
-        for step in range(number - 1, other - 1, -1):
-            before = np.full(self.lengths[step + 1], NOT_RELATED)
-            known = np.flatnonzero(self.after[step] >= 0)
-            before[self.after[step][known]] = known
-            rows = np.where(rows >= 0, before[rows], NOT_RELATED)
-        return rows
-
-    def places(self, number: int, maps: Sequence[Array], window: int) -> Array:
-        """The mean place of each object of a slice on other maps; NaN if it is on none of them."""
-        n, dim = self.lengths[number], maps[0].shape[1]
-        total, weights = np.zeros((n, dim)), np.zeros((n, 1))
-        for other in range(max(0, number - window), min(len(maps), number + window + 1)):
-            if other == number:
-                continue
-            rows, weight = self.rows_in(number, other), 1 / abs(number - other)
-            there = np.flatnonzero(rows >= 0)
-            there = there[np.isfinite(maps[other][rows[there]]).all(axis=1)]
-            total[there] += weight * maps[other][rows[there]]
-            weights[there] += weight
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / weights)
+        return [np.arange(lengths[0])] * len(lengths)
+    if len(relations) != len(lengths) - 1:
+        raise ValueError(
+            f"relations has {len(relations)} entries for {len(lengths)} slices: give one for "
+            "each slice but the last."
+        )
+    numbers = [np.arange(lengths[0])]
+    for relation, length in zip(relations, lengths[1:], strict=True):
+        numbers.append(_next_numbers(numbers, relation, length))
+    return numbers
 
 
-def _fit_series(
+def _next_numbers(numbers: list[Array], relation: Mapping[int, int], length: int) -> Array:
+    """The numbers of the objects of a slice after others; `relation` is that of the last of them
+    to it."""
+    place = f"relations[{len(numbers) - 1}]"
+    pairs = np.array([*relation.items()], dtype=np.int64).reshape(-1, 2)
+    for column, size, whose in ((0, len(numbers[-1]), "its"), (1, length, "the next")):
+        outside = (pairs[:, column] < 0) | (pairs[:, column] >= size)
+        if outside.any():
+            before, after = pairs[outside][0]
+            raise ValueError(
+                f"{place} has {before}: {after}, but {whose} slice has {size} objects, numbered "
+                "from 0."
+            )
+    if len(np.unique(pairs[:, 1])) < len(pairs):
+        raise ValueError(f"{place} relates two objects to the same one.")
+    own: Array = np.arange(length) + 1 + max(part.max(initial=-1) for part in numbers)
+    own[pairs[:, 1]] = numbers[-1][pairs[:, 0]]
+    return own
+
+
+def _mean_places(numbers: list[Array], at: int, maps: Sequence[Array], window: int) -> Array:
+    """The mean place of each object of slice `at` on other maps; NaN if it is on none of them."""
+    n, dim = len(numbers[at]), maps[0].shape[1]
+    total, weights = np.zeros((n, dim)), np.zeros((n, 1))
+    for other in range(max(0, at - window), min(len(maps), at + window + 1)):
+        if other == at:
+            continue
+        _, rows, there = np.intersect1d(
+            numbers[at], numbers[other], assume_unique=True, return_indices=True
+        )
+        placed = np.isfinite(maps[other][there]).all(axis=1)
+        rows, there, weight = rows[placed], there[placed], 1 / abs(at - other)
+        total[rows] += weight * maps[other][there]
+        weights[rows] += weight
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / weights)
+
+
+def _fit_all(
     models: list[Any],
     slices: Sequence[Any],
-    series: Series,
+    numbers: list[Array],
     strength: float,
     window: int,
     targets: Sequence[Any] | None,
 ) -> None:
     """Fit the models to their slices: one after the other, then each between its neighbours."""
-    ys = [None] * len(slices) if targets is None else list(targets)
+    ys = [None] * len(slices) if targets is None else targets
     maps: list[Array] = []
-    for number, (model, X) in enumerate(zip(models, slices, strict=True)):
-        places = series.places(number, maps, window) if maps else None
-        maps.append(_fit_slice(model, X, places, strength, ys[number]))
-    for number, (model, X) in enumerate(zip(models, slices, strict=True)):
-        if len(slices) > 1:
-            init = model.init
-            model.set_params(init=np.nan_to_num(maps[number]))
-            places = series.places(number, maps, window)
-            maps[number] = _fit_slice(model, X, places, strength, ys[number])
-            model.set_params(init=init)
-
-
-def _fit_slice(model: Any, X: Any, places: Array | None, strength: float, y: Any) -> Array:
-    embedding: Array = model.fit(X, y, pinned=places, pin_strength=strength).embedding_
-    return embedding
+    for at, (model, X, y) in enumerate(zip(models, slices, ys, strict=True)):
+        places = _mean_places(numbers, at, maps, window) if maps else None
+        maps.append(model.fit(X, y, pinned=places, pin_strength=strength).embedding_)
+    if len(slices) == 1:
+        return
+    for at, (model, X, y) in enumerate(zip(models, slices, ys, strict=True)):
+        init = model.init
+        model.set_params(init=np.nan_to_num(maps[at]))
+        places = _mean_places(numbers, at, maps, window)
+        maps[at] = model.fit(X, y, pinned=places, pin_strength=strength).embedding_
+        model.set_params(init=init)
 
 
 def _lengths(slices: Sequence[Any]) -> list[int]:
-    """The number of objects of each slice."""
     if not isinstance(slices, list | tuple) or not slices:
         raise TypeError(f"X must be a list of slices, got {type(slices).__name__}.")
     return [X.shape[0] if hasattr(X, "shape") else len(X) for X in slices]
-
-
-def _row_of_next(relation: Mapping[int, int], n: int, n_next: int, number: int) -> Array:
-    """A relation as the row in the next slice of each object, or NOT_RELATED."""
-    rows = np.full(n, NOT_RELATED)
-    pairs = np.array([*relation.items()], dtype=np.int64).reshape(-1, 2)
-    for column, length, whose in ((0, n, "its"), (1, n_next, "the next")):
-        outside = (pairs[:, column] < 0) | (pairs[:, column] >= length)
-        if outside.any():
-            found = pairs[outside][0]
-            raise ValueError(
-                f"relations[{number}] has {found[0]}: {found[1]}, but {whose} slice has {length} "
-                "objects, numbered from 0."
-            )
-    if len(np.unique(pairs[:, 1])) < len(pairs):
-        raise ValueError(f"relations[{number}] relates two objects to the same one.")
-    rows[pairs[:, 0]] = pairs[:, 1]
-    return rows

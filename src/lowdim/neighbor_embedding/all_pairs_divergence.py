@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.dense import product
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Iterative, Problem, declare_parameters
 from lowdim.estimator.fitted_state import any_number, number
-from lowdim.estimator.footprint import Problem, claim_memory
+from lowdim.estimator.footprint import claim_memory
 from lowdim.estimator.growth import join_objects
 from lowdim.estimator.updating import NOVELTY_NEIGHBORS, Growth
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.affinities import listed_precisions, log_conditional_of_pairs
-from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
-from lowdim.neighbor_embedding.divergence_placement import place_by_divergence
+from lowdim.neighbor_embedding.divergence import AllPairsDivergence
 from lowdim.neighbor_embedding.docs import ALL_PAIRS_PASSAGES
-from lowdim.neighbor_embedding.starts import layout_start
+from lowdim.neighbor_embedding.samples import (
+    Lists,
+    SampledObjects,
+    can_sample,
+    sample_of_new,
+    sample_size,
+)
+from lowdim.neighbor_embedding.starts import sne_start
 from lowdim.numerics.objective import Objective
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.numerics.quasi_newton import lbfgs
@@ -29,8 +37,7 @@ from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
-from lowdim.objects.samples import SampledObjects, can_sample, sample_of_new, sample_size
-from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.elementary import exp
 from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.starts import classical_start
 
@@ -38,15 +45,19 @@ INITS = ("pca", "random")
 METHODS = ("auto", "exact", "sampled")
 ALL_PAIRS_UP_TO = 1000  # objects up to which method="auto" is "exact"
 COARSE_ITERATIONS = 30  # iterations of each stage but the last
+PART_ITERATIONS = 15  # iterations of a part of the last stage, if it has several
 UPDATE_ITERATIONS = 50  # of `update`, which runs the last stage alone
 FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 256  # new objects placed at once
+NEW_STARTS = 3  # number of nearest objects whose coordinates are tried as a start of a new one
+NEW_MAX_ITER = 100
+NEW_TOLERANCE = 1e-7  # smallest step, in units of the width of the narrowest Gaussian
 
-Divergence = AllPairsDivergence | ListedDivergence
-Stage = Callable[[int, Array], Divergence]  # from a number of a stage and coordinates
+Stage = Callable[[int, Array], AllPairsDivergence]  # from a number of a stage and coordinates
 
 
-class AllPairsDivergenceEmbedder(Embedder):
+@declare_parameters
+class AllPairsDivergenceEmbedder(Iterative, Embedder):
     """An embedder that matches, for each object, the probabilities of all others as neighbours.
 
     A method computes dissimilarities and a start with `_prepare`, minimises one or more objectives
@@ -61,42 +72,16 @@ class AllPairsDivergenceEmbedder(Embedder):
     _needed: ClassVar[tuple[str, ...]] = ("_fitted_unit", "_fitted_largest")
     _passages = ALL_PAIRS_PASSAGES
     _units: ClassVar = {"embedding_": 0}
-    _squares: int  # n x n arrays of a fit to all pairs, beside the distances
+    _squares: ClassVar[int]  # n x n arrays of a fit to all pairs, beside the distances
 
-    kl_divergence_: float
-    n_iter_: int
-    history_: Array
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        method: str = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.method = method
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    init: Any = "pca"
+    method: str = "auto"
+    max_iter: int = 500
+    tol: float = 1e-4
 
     def _row_to_new(self, D: Array, weights: Array | None) -> tuple[Array, Array, float]:
         """Negative log probabilities of training objects, for new objects at relative distances D,
@@ -112,7 +97,6 @@ class AllPairsDivergenceEmbedder(Embedder):
         return self.method == "sampled" or (self.method == "auto" and n > ALL_PAIRS_UP_TO)
 
     def _uses_sample(self, objects: Objects) -> bool:
-        """Whether a fit takes a sample of the pairs."""
         return self._samples(objects.n) and (can_sample(objects) or self.method == "sampled")
 
     def _prepare(
@@ -126,42 +110,34 @@ class AllPairsDivergenceEmbedder(Embedder):
         checks.real(self.tol, "tol", 0)
         n, k = objects.n, self._check_n_components(objects.n)
         checks.choice(self.method, "method", METHODS)
+        init = self.init if placed is None else placed
+        named, random = isinstance(init, str), check_random_state(self.random_state)
         if self._uses_sample(objects):
-            return self._prepare_sample(objects, placed, k)
+            if not can_sample(objects):
+                raise ValueError(
+                    f"{argument('method', 'sampled')} needs vectors under a metric such as "
+                    "'euclidean' or 'cityblock', or a matrix of dissimilarities. Use "
+                    f"{argument('method', 'exact')}."
+                )
+            sample = SampledObjects(objects)
+            self._fitted_largest = sample.largest
+            if named:
+                start = sne_start(checks.choice(init, "init", INITS), k, objects, None, random)
+                start = start * (0.5 / np.sqrt(start.var(axis=0).mean()))
+            else:
+                start = check_start(init, (n, k), INITS) / sample.largest
+            return sample, np.array(start, dtype=np.float64), np.arange(n)
         D, self._fitted_largest = relative_dissimilarities(objects)
         first, groups = merge_identical(D, zero_up_to(D))
-        if placed is not None or not isinstance(self.init, str):
-            init = self.init if placed is None else placed
+        if not named:
             start = check_start(init, (n, k), INITS) / self._fitted_largest
-        elif checks.choice(self.init, "init", INITS) == "random":
+        elif checks.choice(init, "init", INITS) == "random":
             size = float(D.mean(dtype=np.float64)) or 1.0
-            random = check_random_state(self.random_state)
             start = random_start(n, k, size, random, np.dtype(np.float64))
         else:
             scaling = classical_start(D, k)
-            start = np.zeros((n, k))
-            start[:, : scaling.shape[1]] = scaling
+            start = np.pad(scaling, ((0, 0), (0, k - scaling.shape[1])))
         return D, separate_points(np.array(start[first], dtype=np.float64))[groups], groups
-
-    def _prepare_sample(
-        self, objects: Objects, placed: Array | None, k: int
-    ) -> tuple[SampledObjects, Array, Array]:
-        if not can_sample(objects):
-            raise ValueError(
-                f"{argument('method', 'sampled')} needs vectors under a metric such as 'euclidean' "
-                "or 'cityblock', or a matrix of dissimilarities. Use "
-                f"{argument('method', 'exact')}."
-            )
-        sample = SampledObjects(objects)
-        self._fitted_largest = sample.largest
-        if placed is not None or not isinstance(self.init, str):
-            init = self.init if placed is None else placed
-            start = check_start(init, (objects.n, k), INITS) / sample.largest
-        else:
-            checks.choice(self.init, "init", INITS)
-            start = layout_start(self.init, k, objects, None, check_random_state(self.random_state))
-            start = start * (0.5 / np.sqrt(start.var(axis=0).mean()))
-        return sample, np.array(start, dtype=np.float64), np.arange(objects.n)
 
     def _descend(
         self,
@@ -171,10 +147,12 @@ class AllPairsDivergenceEmbedder(Embedder):
         groups: Array,
         dtype: Any,
         refine: bool,
-    ) -> Divergence:
+        n_parts: int = 1,
+    ) -> AllPairsDivergence:
         """Minimise the objectives in turn, each from the result of the one before, to `embedding_`,
-        whose scale is `_fitted_unit`; some iterations of the last one alone to `refine` a map.
-        Returns the last objective."""
+        whose scale is `_fitted_unit`; some iterations of the last one alone to `refine` a map. With
+        several parts, the last objective is made anew after some iterations, until so many of them
+        have converged. Returns the last objective."""
 
         def show(Z: Array) -> Array:
             return np.asarray(Z[groups] * self._fitted_unit, dtype=dtype)
@@ -183,9 +161,11 @@ class AllPairsDivergenceEmbedder(Embedder):
         monitor = self._monitor(max_iter)
         coarse = min(COARSE_ITERATIONS, max_iter // (2 * n_stages))
         Z, done, history = start[np.unique(groups, return_index=True)[1]], 0, [np.empty(0)]
-        for i in range(n_stages - 1 if refine else 0, n_stages):
-            objective = stage(i, Z[groups])
-            most = max_iter - done if i == n_stages - 1 else coarse
+        number, converged = n_stages - 1 if refine else 0, 0
+        while converged < n_parts:
+            last, rest = number == n_stages - 1, max_iter - done
+            objective = stage(number, Z[groups])
+            most = (rest if n_parts == 1 else min(rest, PART_ITERATIONS)) if last else coarse
             minimum = lbfgs(
                 _of_groups(objective, groups),
                 Z,
@@ -195,10 +175,13 @@ class AllPairsDivergenceEmbedder(Embedder):
                 after=done,
                 most=most,
             )
-            Z, done = minimum.x, done + len(minimum.history) - 1
+            iterations = len(minimum.history) - 1
+            Z, done = minimum.x, done + iterations
             history.append(minimum.history[1:])
-            if monitor.stopped:
+            if monitor.stopped or done >= max_iter:
                 break
+            converged += last and iterations < most
+            number = min(number + 1, n_stages - 1)
         self.kl_divergence_, self.history_ = float(minimum.value), np.concatenate(history)
         self.n_iter_ = max(1, done)
         self.embedding_ = show(Z)
@@ -225,36 +208,61 @@ class AllPairsDivergenceEmbedder(Embedder):
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         places = self.embedding_.astype(np.float64) / self._fitted_unit
         for part in blocks(new.n, NEW_ROWS):
+            lists, rows = None, new.subset(part)
             if self._samples(len(places)):
-                self._place_by_sample(new.subset(part), places, out[part])
-                continue
-            D = finite_rows(new.subset(part).distances(), part.start)
-            nearest = D.argmin(axis=1)
-            unknown = D[np.arange(len(D)), nearest] > 0
-            D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
+                ids, D, weights = sample_of_new(rows, len(places))
+                nearest, least = ids[:, 0], D[:, 0]
+            else:
+                D = finite_rows(rows.distances(), part.start)
+                nearest, least = D.argmin(axis=1), D.min(axis=1)
             out[part] = self.embedding_[nearest]
-            if unknown.any():
-                coordinates = place_by_divergence(D, *self._row_to_new(D, None), places)
-                out[part][unknown] = coordinates * self._fitted_unit
+            unknown = least > 0
+            if not unknown.any():
+                continue
+            D = np.minimum(D[unknown].astype(np.float64) / self._fitted_largest, FARTHEST)
+            if self._samples(len(places)):
+                lists = ids[unknown], weights[unknown]
+            probabilities = self._row_to_new(D, None if lists is None else lists[1])
+            out[part][unknown] = self._fitted_unit * place_by_divergence(
+                D, *probabilities, places, lists
+            )
         return out
 
-    def _place_by_sample(self, new: NewObjects, places: Array, out: Array) -> None:
-        ids, D, weights = sample_of_new(new, len(places))
-        out[:] = self.embedding_[ids[:, 0]]
-        unknown = D[:, 0] > 0
-        D = np.minimum(D[unknown] / self._fitted_largest, FARTHEST)
-        ids, weights = ids[unknown], weights[unknown]
-        if unknown.any():
-            setting = self._row_to_new(D, weights)
-            coordinates = place_by_divergence(D, *setting, places, (ids, weights))
-            out[unknown] = coordinates * self._fitted_unit
+
+def place_by_divergence(
+    D: Array,
+    costs: Array,
+    precisions: Array,
+    trade_off: float,
+    embedding: Array,
+    lists: tuple[Array, Array] | None = None,
+) -> Array:
+    """Coordinates y that minimise trade_off KL(p || q) + (1 - trade_off) KL(q || p).
+
+    q is the mean over scales of Gaussian probabilities of all training objects around y. `D` and
+    `costs`, of shape (m, n), are distances of new objects to the training objects and -log p; with
+    `lists`, the indices and weights of some training objects, they have the columns of these. The
+    start is the best of the mean of the embedding weighted by p and the coordinates of the nearest
+    objects. The rows do not depend on each other.
+    """
+    nearest = np.argsort(D, axis=1, kind="stable")[:, :NEW_STARTS]
+    if lists is None:
+        mean = product(exp(-costs), embedding.T)
+    else:
+        p = lists[1] * exp(-costs)
+        mean = (p[:, :, None] * embedding[lists[0]]).sum(axis=1)
+        nearest = np.take_along_axis(lists[0], nearest, axis=1)
+    starts = np.concatenate([mean[:, None, :], embedding[nearest]], axis=1)
+    precisions = np.ascontiguousarray(precisions)
+    return backend().place_by_divergence(
+        costs, precisions, trade_off, embedding, starts, NEW_MAX_ITER, NEW_TOLERANCE, lists
+    )
 
 
 def precisions_of(pairs: Array | SampledObjects, perplexities: Any) -> Array:
     """The precisions (n, n_scales) at which probabilities in the data have some perplexities."""
     if isinstance(pairs, SampledObjects):
-        indptr, _, squared, weights = pairs.lists()
-        return listed_precisions(indptr, squared, weights, perplexities)
+        return listed_precisions(pairs.lists(), perplexities)
     betas = [log_conditional_of_pairs(pairs, K)[1] for K in perplexities]
     return np.array(betas).T
 
@@ -264,12 +272,15 @@ def listed_costs(D: Array, weights: Array, perplexities: Any) -> tuple[Array, Ar
     m, width = D.shape
     indptr = np.arange(0, (m + 1) * width, width, dtype=np.int64)
     squared, repeats = np.square(D).ravel(), np.ascontiguousarray(weights).ravel()
-    widths = listed_precisions(indptr, squared, repeats, perplexities)
+    lists = Lists(indptr, np.empty(0, np.int32), squared, repeats)
+    widths = listed_precisions(lists, perplexities)
     return backend().mixture_costs(indptr, squared, repeats, widths).reshape(D.shape), widths
 
 
-def _of_groups(objective: Divergence, groups: Array) -> Objective:
+def _of_groups(objective: AllPairsDivergence, groups: Array) -> Objective:
     """The objective as a function of the coordinates of the groups of identical objects."""
+    if np.array_equal(groups, np.arange(len(groups))):
+        return objective
 
     def group_objective(Z: Array, /) -> tuple[float, Array]:
         value, gradient = objective(Z[groups])

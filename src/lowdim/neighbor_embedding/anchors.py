@@ -7,36 +7,21 @@ that moves a free point by s in each step therefore moves a held one by at most 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator import Embedder
 from lowdim.messages import argument
+from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import procrustes
-
-
-class Spring(Protocol):
-    """A pull on the points of a map after each step of a solver."""
-
-    def pull(self, Y: Array) -> None:
-        """Move points towards their places, in place."""
-
-    def renumber(self, order: Array) -> Self:
-        """The spring of points in another order."""
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """Places of single points.
-
-    Parameters
-    ----------
-    places : array of shape (n, dim)
-    shares : array of shape (n, dim)
-        From 0, a coordinate that is free, to 1, one that does not change.
-    """
+    """Places of single points; shares from 0, a free coordinate, to 1, one that is fixed."""
 
     places: Array
     shares: Array
@@ -53,15 +38,9 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Reference:
-    """A global map of all points, of which only the shape counts.
+    """A global map of all points, centred at 0, of which only the shape counts.
 
     Before each pull it is scaled to the map that is being computed, by least squares.
-
-    Parameters
-    ----------
-    places : array of shape (n, dim)
-        Centred at 0.
-    share : float
     """
 
     places: Array
@@ -70,13 +49,16 @@ class Reference:
     def pull(self, Y: Array) -> None:
         """Move points towards their places, in place."""
         Y -= Y.mean(axis=0, dtype=np.float64).astype(Y.dtype)
-        size = float(np.vdot(self.places, self.places))
-        scale = float(np.vdot(self.places, Y)) / size if size > 0 else 0.0
+        size = float((self.places**2).sum(dtype=np.float64))  # np.vdot depends on the processor
+        scale = float((self.places * Y).sum(dtype=np.float64)) / size if size > 0 else 0.0
         Y += Y.dtype.type(self.share) * (Y.dtype.type(scale) * self.places - Y)
 
     def renumber(self, order: Array) -> Reference:
         """The reference of points in another order."""
         return Reference(np.ascontiguousarray(self.places[order]), self.share)
+
+
+Spring = Anchors | Reference  # a pull on the points of a map after each step of a solver
 
 
 def towards(start: Array, weight: float, balance: float) -> Reference:
@@ -92,17 +74,6 @@ def hold(old: Array, placed: Array, share: float, dtype: np.dtype[np.floating]) 
     """Anchors for a map of old points, which are held, and of new ones after them, which are free.
 
     Points without coordinates (NaN) are free and begin at the centre of the map.
-
-    Parameters
-    ----------
-    old : array of shape (n_old, dim)
-        The map.
-    placed : array of shape (n_new, dim)
-        First coordinates of the new points.
-    share : float
-        See the module.
-    dtype : dtype
-        Of the solver.
     """
     places = np.concatenate([old, placed]).astype(dtype)
     known = np.isfinite(places).all(axis=1)
@@ -113,17 +84,10 @@ def hold(old: Array, placed: Array, share: float, dtype: np.dtype[np.floating]) 
 
 
 def pins(pinned: Any, strength: Any, n: int, dim: int, dtype: Any) -> Anchors | None:
-    """Anchors at the places that the user has given; None if all coordinates are free.
+    """Anchors at places that the user has given, NaN for a free coordinate; None if all are free.
 
-    Parameters
-    ----------
-    pinned : array of shape (n, dim) or None
-        NaN for a free coordinate.
-    strength : float or array of shape (n,)
-        The share by which a pinned point returns to its place in each step; 1: it stays there.
-    n, dim : int
-    dtype : dtype
-        Of the solver.
+    `strength`, a number or one for each point, is the share by which a pinned point returns to its
+    place in each step; 1: it stays there.
     """
     if pinned is None:
         return None
@@ -151,19 +115,56 @@ def pins(pinned: Any, strength: Any, n: int, dim: int, dtype: Any) -> Anchors | 
     return Anchors(np.where(held, places, 0), shares)
 
 
-def start_at_pins(start: Array, anchors: Anchors | None) -> Array:
+def start_at_pins(start: Array, anchors: Anchors | None, init: Any) -> Array:
     """A start moved as a whole so that it fits the pinned points, which begin at their places.
 
     It is turned and scaled if more points than dimensions are pinned in all coordinates; otherwise
-    it is shifted.
+    it is shifted. Coordinates that the user has given as `init` stay as they are.
     """
     if anchors is None:
         return start
     held = anchors.shares > 0
     whole = held.all(axis=1)
-    if whole.sum() > start.shape[1]:
+    if not isinstance(init, str):
+        start = np.array(init, dtype=np.float64)
+    elif whole.sum() > start.shape[1]:
         start = procrustes(anchors.places[whole], start[whole]).apply(start)
     else:
         counts = np.maximum(held.sum(axis=0), 1)
         start = start + (np.where(held, anchors.places - start, 0).sum(axis=0) / counts)
     return np.where(held, anchors.places, start).astype(anchors.places.dtype, order="C")
+
+
+E = TypeVar("E", bound=Embedder)
+
+
+def fit_with_pins(
+    self: E,
+    X: Any,
+    y: Any = None,
+    *,
+    graph: NeighborGraph | None = None,
+    pinned: Any = None,
+    pin_strength: Any = 1.0,
+) -> E:
+    """Compute `embedding_` from the objects X.
+
+    Parameters
+    ----------
+    $objects
+    $given_graph
+    $pins
+
+    Returns
+    -------
+    self
+    """
+    return self._check_and_fit(X, graph=graph, pinned=pinned, pin_strength=pin_strength)
+
+
+def springs_and_start(
+    start: Array, anchors: Anchors | None, init: Any, weight: float = 0.0, balance: float = 1.0
+) -> tuple[list[Spring], Array]:
+    """The springs of `global_weight` towards a start and of pinned points, and where to begin."""
+    springs: list[Spring] = [] if weight == 0 else [towards(start, weight, balance)]
+    return springs if anchors is None else [*springs, anchors], start_at_pins(start, anchors, init)

@@ -10,11 +10,13 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.native.forces import StepSettings
 from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.neighbor_embedding.anchors import Spring
 from lowdim.numerics.objective import ForceField
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.checkpoint import Resumable
 
 LARGEST_RATE = 1e12  # learning rate; far above any that converges, far below overflow
 CHECK_EVERY = 50  # iterations between computations of the loss
@@ -24,7 +26,6 @@ SMALL_EXTENT = 1e-2  # largest coordinate up to which gradients are small becaus
 MAX_STEP = 5.0  # of a point in an iteration, in units of the width of the similarity
 
 _ARRAYS = ("Y", "velocity", "gains")
-_NUMBERS = ("iteration", "best", "best_at", "phase", "phase_from", "phase_over")
 
 
 @dataclass
@@ -38,24 +39,15 @@ class Phase:
 
 
 @dataclass
-class Descent:
-    """The state of a descent, from which `run` continues.
+class Descent(Resumable):
+    """The state of a descent, from which `run` continues; `Y` is overwritten.
 
     Running n and then m iterations is the same as running n + m iterations. The loss is computed
-    every 50 iterations, and in every iteration if a callback needs it.
-
-    Parameters
-    ----------
-    objective : ForceField
-    Y : array of shape (n, dim)
-        Start; overwritten.
-    min_grad_norm : float
-        Norm of the gradient below which the descent ends.
-    patience : int
-        Number of iterations without a lower loss after which the descent ends.
-    springs : sequence of Spring
-        They act after each iteration.
+    every 50 iterations, and in every iteration if a callback needs it. The springs act after each
+    iteration.
     """
+
+    changing = (*_ARRAYS, "iteration", "best", "best_at", "phase", "phase_from", "phase_over")
 
     objective: ForceField
     Y: Array
@@ -77,18 +69,14 @@ class Descent:
 
     def state(self) -> dict[str, Any]:
         """Everything that the descent needs to go on in another process."""
-        return {
-            **{name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)},
-            "history": np.array(self.history, dtype=np.float64).reshape(-1, 2),
-            "renumberings": self.renumberings,
-        }
+        history = np.array(self.history, dtype=np.float64).reshape(-1, 2)
+        return {**super().state(), "history": history, "renumberings": self.renumberings}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state of the same descent; this one must not have begun."""
         for order in state["renumberings"]:
             self._renumber(order)
-        for name in (*_ARRAYS, *_NUMBERS):
-            setattr(self, name, state[name])
+        super().restore(state)
         self.history = [(int(iteration), float(loss)) for iteration, loss in state["history"]]
 
     @property
@@ -129,12 +117,9 @@ class Descent:
                 self.Y,
                 self.velocity,
                 self.gains,
+                StepSettings(phase.rate, phase.momentum, MIN_GAIN, MAX_STEP),
                 steps=steps,
                 value=check or shown,
-                rate=phase.rate,
-                momentum=phase.momentum,
-                min_gain=MIN_GAIN,
-                max_step=MAX_STEP,
             )
             self.iteration += steps
             for spring in self.springs:
@@ -186,7 +171,7 @@ class Descent:
         self.best, self.best_at = np.inf, self.iteration
 
 
-def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: Array) -> None:
+def run_phases(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: Array) -> None:
     """Run the phases in order; Ctrl-C or the callback stop the descent and keep the coordinates.
 
     If the exaggerated attraction has collapsed all points into one, as with a perplexity near the
@@ -214,7 +199,7 @@ def descend(descent: Descent, phases: list[Phase], monitor: Monitor, fallback: A
                 return
 
 
-def learning_rate(value: float | str, n: int, exaggeration: float) -> float:
+def step_size(value: float | str, n: float, exaggeration: float) -> float:
     """The learning rate; "auto" is n / exaggeration / 4 (Belkina et al. 2019)."""
     if isinstance(value, str):
         checks.choice(value, "learning_rate", ("auto",))

@@ -1,8 +1,8 @@
 """The objectives of stochastic neighbour embedding: Kullback-Leibler divergences.
 
 They compare the probabilities of neighbours in the data (P) and in the embedding (Q). Gradients are
-an attraction minus a repulsion; w, u and the width are those of `Similarity`. The first two
-classes compute with NumPy arrays or with tensors, as `Backend.descend` asks for.
+an attraction minus a repulsion; w, u and the width are those of `Similarity`. `PairDivergence`
+and `RowDivergence` compute with NumPy arrays or with tensors, as `Backend.descend` asks for.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.backends.generic import convert_like, subtract_scaled, to_numpy, total
-from lowdim.backends.protocol import Repulsion
+from lowdim.backends.native.repulsion import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
-from lowdim.objects.samples import Lists
+from lowdim.neighbor_embedding.samples import Lists
 from lowdim.runtime.elementary import log
 
 MIN_Z = 1e-3  # lower bound of Z_i, which vanishes far from all points; bounds the repulsion there
@@ -27,6 +27,9 @@ class PairDivergence:
 
     The gradient is 4 / width * (sum_j p_ij u_ij (y_i - y_j) - sum_j q_ij u_ij (y_i - y_j)). P is
     symmetric with sum 1. The masses m are 1 unless given (Yang, Peltonen and Kaski 2014).
+
+    With `repeated` the mass of a point is a number of equal objects at its place, p_ii the
+    probability of pairs of them, and the gradient that of each of them.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class PairDivergence:
         similarity: Similarity,
         repulsion: Repulsion,
         mass: Array | None = None,
+        repeated: bool = False,
     ) -> None:
         self.attraction = backend().attraction(P, similarity)
         self.similarity, self.repulsion, self.exaggeration = similarity, repulsion, 1.0
@@ -44,6 +48,12 @@ class PairDivergence:
         if mass is not None:
             rows = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
             self.constant -= 2 * float((rows * log(mass)).sum())
+        self.repeated, self.own_pairs = repeated, 0.0
+        if mass is not None and repeated:
+            others = np.maximum(mass - 1, 0)
+            self.own_pairs = float((mass * others).sum())
+            own = np.where(others > 0, log(mass / np.where(others > 0, others, 1)), 0)
+            self.constant += float((P.diagonal() * own).sum())
 
     def __call__(self, Y: Array, /, *, value: bool = True) -> tuple[float, Array]:
         logs, gradient = self.attraction(Y, loss=value)
@@ -54,9 +64,11 @@ class PairDivergence:
         if mass is not None:
             push *= mass[:, None]
             z = z * mass
-        normalizer = total(z)
+        normalizer = total(z) + self.own_pairs
         scale = 4 / self.similarity.width
         subtract_scaled(gradient, scale * self.exaggeration, push, scale / normalizer)
+        if mass is not None and self.repeated:
+            gradient /= mass[:, None]
         return self.constant - logs + float(log(float(normalizer))) if value else np.nan, gradient
 
     def renumber(self, order: Array) -> None:
@@ -102,63 +114,15 @@ class AllPairsDivergence:
     mean over scales of Gaussians exp(-b_hi |y_i - y_j|^2) / Z_hi, over all pairs.
 
     Missed neighbours increase the first divergence, false neighbours the second (Venna et al.
-    2010). Memory n^2, time n^2 per scale.
-
-    Parameters
-    ----------
-    costs : array of shape (n, n - 1)
-        -log p_{j|i} of all j != i, which do not underflow.
-    precisions : array of shape (n, n_scales)
-        b, ascending.
-    trade_off : float
-
-    Notes
-    -----
-    With g_ij the derivative of the divergence of row i with respect to |y_i - y_j|^2, the gradient
-    is 2 sum_j (g_ij + g_ji) (y_i - y_j).
+    2010). `costs`, of shape (n, n - 1), are -log p_{j|i} of all j != i, which do not underflow;
+    `precisions`, of shape (n, n_scales), are b, ascending. With g_ij the derivative of the
+    divergence of row i with respect to |y_i - y_j|^2, the gradient is 2 sum_j (g_ij + g_ji) (y_i -
+    y_j).
     """
 
     def __init__(self, costs: Array, precisions: Array, trade_off: float = 1.0) -> None:
         self.costs, self.precisions = costs, np.ascontiguousarray(precisions, dtype=np.float64)
         self.trade_off = trade_off
-
-    def __call__(self, Y: Array) -> tuple[float, Array]:
-        missed, false, gradient = backend().divergence_gradient(
-            self.costs, self.precisions, self.trade_off, Y
-        )
-        gradient /= len(Y)
-        return (self.trade_off * missed + (1 - self.trade_off) * false) / len(Y), gradient
-
-    def divergences(self, Y: Array) -> tuple[float, float]:
-        """The means of KL(P_i || Q_i) and of KL(Q_i || P_i)."""
-        missed, false, _ = backend().divergence_gradient(
-            self.costs, self.precisions, self.trade_off, Y
-        )
-        return missed / len(Y), false / len(Y)
-
-
-class ListedDivergence:
-    """`AllPairsDivergence` over lists of some of the other objects of each object.
-
-    An entry of a list stands for as many objects as its weight says, in p and in q. The normalizers
-    of both are sums over the same list, so that no noise of the sample remains where p and q agree.
-
-    Parameters
-    ----------
-    lists : Lists
-    widths : array of shape (n, n_scales)
-        The precisions of the Gaussians in the data, ascending.
-    precisions : array of shape (n, n_scales)
-        Those in the embedding, b.
-    trade_off : float
-    """
-
-    def __init__(
-        self, lists: Lists, widths: Array, precisions: Array, trade_off: float = 1.0
-    ) -> None:
-        self.lists, self.trade_off = lists, trade_off
-        self.costs = backend().mixture_costs(lists.indptr, lists.squared, lists.weights, widths)
-        self.precisions = np.ascontiguousarray(precisions, dtype=lists.squared.dtype)
 
     def __call__(self, Y: Array) -> tuple[float, Array]:
         missed, false, gradient = self._evaluate(Y)
@@ -171,12 +135,22 @@ class ListedDivergence:
         return missed / len(Y), false / len(Y)
 
     def _evaluate(self, Y: Array) -> tuple[float, float, Array]:
-        return backend().listed_divergence_gradient(
-            self.lists.indptr,
-            self.lists.indices,
-            self.costs,
-            self.lists.weights,
-            self.precisions,
-            self.trade_off,
-            Y,
-        )
+        return backend().divergence_gradient(self.costs, self.precisions, self.trade_off, Y)
+
+
+class ListedDivergence(AllPairsDivergence):
+    """`AllPairsDivergence` over lists of some of the other objects of each object.
+
+    An entry of a list stands for as many objects as its weight says, in p and in q. The normalizers
+    of both are sums over the same list, so that no noise of the sample remains where p and q agree.
+    `widths` are the precisions of the Gaussians in the data, `precisions` those in the embedding.
+    """
+
+    def __init__(
+        self, lists: Lists, widths: Array, precisions: Array, trade_off: float = 1.0
+    ) -> None:
+        self.trade_off = trade_off
+        self._of_lists = lists.divergence(widths, precisions, trade_off)
+
+    def _evaluate(self, Y: Array) -> tuple[float, float, Array]:
+        return self._of_lists(Y)

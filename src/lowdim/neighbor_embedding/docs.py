@@ -1,11 +1,32 @@
-"""Passages of docstrings that methods of this family share; see `lowdim.estimator.shared_docs`."""
+"""Passages of docstrings that methods of this family share; see `lowdim.estimator.docstrings`."""
 
 from __future__ import annotations
 
-SNE_PASSAGES = {
+PASSAGES = {
+    "start": """
+init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
+    Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
+""",
+    "affinities": """
+affinities_ : sparse array of shape (n_samples, n_samples)
+    The affinities P of the training objects.
+""",
+    "counts": """
+$n_iter
+n_features_in_ : int
+    Number of features seen in `fit`.
+""",
+    "known": """
+`transform(X_train)` returns exactly `embedding_`: an object at distance zero from a training object
+gets the coordinates of that object. `inverse_transform` interpolates between training vectors
+(barycentric weights).
+""",
+}
+"""Of all methods of the family."""
+
+SNE_PASSAGES = PASSAGES | {
     "parameters": """
-n_components : int, default=2
-    Dimension of the embedding.
+$n_components
 perplexity : float or sequence of float, default=30.0
     Effective number of neighbours of each object. The affinities of several perplexities are
     averaged, which preserves small and large neighbourhoods.
@@ -21,9 +42,7 @@ n_iter_without_progress : int, default=300
 min_grad_norm : float, default=1e-7
     Stop when the norm of the gradient is below this value.
 $metric
-$metric_params
-init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
-    Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
+$start
 random_state : int, RandomState or None, default=None
     Seed of init="random" and of the approximate neighbour search.
 method : {"auto", "exact", "barnes_hut", "fft"}, default="auto"
@@ -46,20 +65,15 @@ global_weight : float, default=0.0
     principal components with init="pca". 0 is the method as published, 1 the start.
 """,
     "attributes": """
-embedding_ : array of shape (n_samples, n_components)
-    Coordinates of the training objects.
+$embedding
 kl_divergence_ : float
     Divergence at the end, without exaggeration.
-affinities_ : sparse array of shape (n_samples, n_samples)
-    The affinities P of the training objects.
+$affinities
 learning_rate_ : float
     Step size during early exaggeration.
-n_iter_ : int
-    Number of iterations.
 history_ : array of shape (n_checks, 2)
     Iteration and divergence, every 50 iterations.
-n_features_in_ : int
-    Number of features seen in `fit`.
+$counts
 """,
     "notes": """
 The time of an iteration is proportional to n; method="exact" takes n^2 time and memory. More than
@@ -70,9 +84,7 @@ automatic learning rate [Belkina2019]_.
 `transform` keeps the training objects fixed and places a new object so that the affinities of its
 nearest training objects are preserved best. Their perplexity is 5 (or less if `perplexity` is
 smaller) with the Student kernel, and that of the fit with a Gaussian one.
-`transform(X_train)` returns exactly `embedding_`: an object at distance zero from a training
-object gets the coordinates of that object. `inverse_transform` interpolates between training
-vectors (barycentric weights).
+$known
 """,
     "references": """
 .. [Kobak2019] D. Kobak and P. Berens, "The art of using t-SNE for single-cell transcriptomics",
@@ -84,10 +96,24 @@ vectors (barycentric weights).
 }
 """Of SNE, symmetric SNE, t-SNE and weighted t-SNE."""
 
-ALL_PAIRS_PASSAGES = {
+SAMPLING_PASSAGES = PASSAGES | {
+    "settings": """
+learning_rate : float, default=1.0
+    Initial step size.
+max_iter : int, default=300
+    Number of iterations.
+$metric
+$start
+random_state : int, RandomState or None, default=None
+    Seed of the random objects and of the start; None is a fixed seed.
+$run
+"""
+}
+"""Of LargeVis and negative-sampling t-SNE."""
+
+ALL_PAIRS_PASSAGES = PASSAGES | {
     "parameters": """
 $metric
-$metric_params
 init : {"pca", "random"} or array of shape (n_samples, n_components), default="pca"
     Initial coordinates. "pca" is classical scaling if X holds dissimilarities.
 method : {"auto", "exact", "sampled"}, default="auto"
@@ -102,23 +128,20 @@ random_state : int, RandomState or None, default=None
 $run
 """,
     "attributes": """
-n_iter_ : int
-    Number of iterations.
 history_ : array of shape (n_iter,)
     The objective after each iteration, of the stage that was running.
-n_features_in_ : int
-    Number of features seen in `fit`.
+$counts
 """,
     "transform": """
 `transform` keeps the training objects fixed and minimises the same objective over the coordinates
-of each new object. `transform(X_train)` returns exactly `embedding_`: an object at distance zero
-from a training object gets the coordinates of that object. `inverse_transform` interpolates between
-training vectors (barycentric weights).
+of each new object.
+$known
 """,
     "sample": """
 The sample of an object has its nearest objects in the data and those on the map, and fewer of the
 farther ones: the nearest ones in random groups of 1/8, 1/64, ... of all objects, each of which
-stands for 8, 64, ... objects. It is drawn anew for each stage. As in [deBodt2020]_, larger scales
+stands for 8, 64, ... objects. `MultiscaleSNE` draws other groups for each stage up to 5,000
+objects, because the groups of a single draw show on the map. As in [deBodt2020]_, larger scales
 need only subsets of the objects; here p and q are both normalized over the same weighted sample, so
 that a good fit has little noise.
 """,

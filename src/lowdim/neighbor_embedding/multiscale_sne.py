@@ -7,20 +7,25 @@ from typing import ClassVar
 import numpy as np
 
 from lowdim.checks import Array
+from lowdim.estimator import Traits
 from lowdim.estimator.fitted_state import Numbers, any_number
-from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs, mix_logs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
     AllPairsDivergenceEmbedder,
-    Divergence,
     Stage,
     listed_costs,
     precisions_of,
 )
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
+from lowdim.neighbor_embedding.samples import Lists, SampledObjects
 from lowdim.objects.objects import Objects
-from lowdim.objects.samples import SampledObjects
 from lowdim.runtime.elementary import log2, power
+
+# Objects up to which each stage, and each of N_DRAWS parts of the last one, has other groups of the
+# sample. The groups of a single draw would show on the map: members attract and repel each other
+# more than they do others. Of more objects, the sample gets what is near on the map then after
+# every second stage, and has only the levels that the scales of the stage need.
+REDRAWN, N_DRAWS = 5000, 4
 
 
 class MultiscaleSNE(AllPairsDivergenceEmbedder):
@@ -43,8 +48,7 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the embedding.
+    $n_components
     $parameters
     tol : float, default=1e-4
         Stop when five iterations together reduce the divergence by less than this fraction.
@@ -98,15 +102,15 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
     """
 
     traits = Traits(
-        sentence="perplexities 2, 4, 8, ... averaged -> quasi-Newton on KL(p || q), coarse to fine",
         keeps="neighbourhoods of every size",
-        when="one map must serve near and far, and nothing is to be tuned",
+        when="near and far neighbourhoods are wanted in one map, without tuning",
         cost="n log(n)^2 per iteration (n^2 log n with method='exact')",
-        extends="least own divergence on the frozen map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="Lee, Peluffo-Ordonez and Verleysen 2015",
         power=2.7,
         samples=True,
         local_only=True,
+        suggested=True,
         grows=True,
     )
 
@@ -135,17 +139,26 @@ class MultiscaleSNE(AllPairsDivergenceEmbedder):
         self.precisions_ = power(2.0, 1 + 2 / k) * growth
         stage = self._stage(pairs, widths)
         refine = placed is not None
-        self._descend(stage, n_scales, start / size, groups, objects.dtype, refine)
+        draws = isinstance(pairs, SampledObjects) and n <= REDRAWN
+        n_parts = N_DRAWS if draws else 1
+        self._descend(stage, n_scales, start / size, groups, objects.dtype, refine, n_parts)
 
     def _stage(self, pairs: Array | SampledObjects, widths: Array) -> Stage:
         """Stage k has the k + 1 coarsest scales."""
-        n, costs, n_mixed = len(widths), np.empty(0), 0
+        n, n_scales = widths.shape
+        lists: Lists | None = None
+        costs, n_mixed = np.empty(0), 0
 
-        def stage(number: int, Y: Array) -> Divergence:
-            nonlocal costs, n_mixed
+        def stage(number: int, Y: Array) -> AllPairsDivergence:
+            nonlocal lists, costs, n_mixed
             precisions = np.tile(self.precisions_[: number + 1] / 2, (n, 1))
             if isinstance(pairs, SampledObjects):
-                return ListedDivergence(pairs.lists(Y), widths[:, : number + 1], precisions)
+                few = n <= REDRAWN
+                if few and lists is not None:
+                    pairs.redraw()
+                if few or lists is None or (n_scales - 1 - number) % 2 == 0:
+                    lists = pairs.lists(Y, 1 if few else self.perplexities_[number])
+                return ListedDivergence(lists, widths[:, : number + 1], precisions)
             for K in self.perplexities_[n_mixed : number + 1]:
                 more = log_conditional_of_pairs(pairs, K)[0]
                 if n_mixed == 0:

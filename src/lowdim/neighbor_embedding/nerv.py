@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator import Traits, declare_parameters
 from lowdim.estimator.fitted_state import any_number
-from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding.affinities import log_conditional, log_conditional_of_pairs
 from lowdim.neighbor_embedding.all_pairs_divergence import (
     AllPairsDivergenceEmbedder,
-    Divergence,
     listed_costs,
     precisions_of,
 )
 from lowdim.neighbor_embedding.divergence import AllPairsDivergence, ListedDivergence
+from lowdim.neighbor_embedding.samples import SampledObjects
 from lowdim.objects.objects import Objects
-from lowdim.objects.samples import SampledObjects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
+@declare_parameters
 class NeRV(AllPairsDivergenceEmbedder):
     """Neighbour retrieval visualizer (NeRV): a trade-off between missed and false neighbours.
 
@@ -40,8 +40,7 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the embedding.
+    $n_components
     perplexity : float, default=20.0
         Effective number of neighbours to be retrieved.
     trade_off : float, default=0.5
@@ -98,12 +97,10 @@ class NeRV(AllPairsDivergenceEmbedder):
     """
 
     traits = Traits(
-        sentence="perplexity affinities -> quasi-Newton on lambda KL(p || q) + (1 - lambda) KL(q "
-        "|| p)",
         keeps="neighbours: few false ones, or few missed ones, as chosen",
         when="neighbours are looked up on the map, and you know which error is worse",
         cost="n log n per iteration (n^2 with method='exact')",
-        extends="least own divergence on the frozen map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="Venna, Peltonen, Nybo, Aidos and Kaski 2010",
         power=2.2,
         samples=True,
@@ -116,42 +113,10 @@ class NeRV(AllPairsDivergenceEmbedder):
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float = 20.0,
-        trade_off: float = 0.5,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        method: str = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        super().__init__(
-            n_components,
-            metric=metric,
-            metric_params=metric_params,
-            init=init,
-            method=method,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            callback=callback,
-            verbose=verbose,
-            checkpoint=checkpoint,
-            warm_start=warm_start,
-        )
-        self.perplexity = perplexity
-        self.trade_off = trade_off
+    _: KW_ONLY
+    perplexity: float = 20.0
+    trade_off: float = 0.5
+    tol: float = 1e-5
 
     def _fit(self, objects: Objects, placed: Array | None = None) -> None:
         wanted = checks.real(self.perplexity, "perplexity", 1)
@@ -166,7 +131,7 @@ class NeRV(AllPairsDivergenceEmbedder):
         while 2 * perplexities[0] <= objects.n / 2:
             perplexities.insert(0, 2 * perplexities[0])
 
-        def stage(number: int, Y: Array) -> Divergence:
+        def stage(number: int, Y: Array) -> AllPairsDivergence:
             if isinstance(pairs, SampledObjects):
                 beta = precisions_of(pairs, [perplexities[number]])
                 return ListedDivergence(pairs.lists(Y), beta, beta / typical, self.trade_off)
@@ -183,4 +148,4 @@ class NeRV(AllPairsDivergenceEmbedder):
             beta = beta[:, None]
         else:
             costs, beta = listed_costs(D, weights, [self.perplexity])
-        return costs, beta * (self._fitted_unit / self._fitted_largest) ** 2, self.trade_off
+        return costs, beta * np.square(self._fitted_unit / self._fitted_largest), self.trade_off

@@ -1,24 +1,23 @@
-"""Stochastic neighbour embedding (Hinton and Roweis 2002)."""
+"""Stochastic neighbour embedding (Hinton and Roweis 2002), also of pairs (Cook et al. 2007)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, neighbors
-from lowdim.estimator.traits import Traits
+from lowdim.estimator import Embedder, Traits, declare_parameters, neighbors
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.divergence import RowDivergence
-from lowdim.neighbor_embedding.docs import SNE_PASSAGES
+from lowdim.neighbor_embedding.divergence import PairDivergence, RowDivergence
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 
-class SNE(Embedder):
+@declare_parameters
+class SNE(shared.Parameters, Embedder):
     """Stochastic neighbour embedding (SNE).
 
     perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)
@@ -64,75 +63,24 @@ class SNE(Embedder):
     """
 
     traits = Traits(
-        sentence="perplexity affinities, row by row -> descend(attract P, repel Gaussian kernel)",
         keeps="each object's neighbours; crowds them",
         when="to study what t-SNE changed; each object's own row of probabilities is to be kept",
         cost="n k per iteration (n^2 with method='exact')",
-        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="Hinton and Roweis 2002",
         power=1.4,
         local_only=True,
-        live=(
-            "perplexity",
-            "early_exaggeration",
-            "exaggeration",
-            "learning_rate",
-        ),
+        live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
         grows=True,
     )
 
-    _attributes = shared.STATE
-    _units: ClassVar = {"embedding_": 0}
-    _passages = SNE_PASSAGES
-    _memory = shared.memory
-
     fit = neighbors.fit_with_graph
-    _n_wanted = shared.n_for_perplexity
     _affinities = shared.row_affinities
     _update = shared.grow
+    _divergence: ClassVar[Any] = RowDivergence
+    _joint = False  # whether new objects are placed by probabilities of pairs
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: Any = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: Any = "auto",
-        max_iter: int = 1000,
-        n_iter_without_progress: int = 300,
-        min_grad_norm: float = 1e-7,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        random_state: Any = None,
-        method: str = "auto",
-        angle: float = 0.5,
-        exaggeration: float = 1.0,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
-        self.exaggeration = exaggeration
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         shared.check_parameters(self, objects.n)
@@ -142,13 +90,77 @@ class SNE(Embedder):
         P = self.affinities_ = self._affinities(neighbors)
         objective = self._objective(P)
         start = shared.start_of(self, objects, neighbors, shared.working_dtype(self, P))
-        wider = partial(shared.wider_graph, self, objects, neighbors, graph)
-        shared.minimize(self, objective, start, wider)
+        changed_graph = partial(shared.graph_after_change, self, objects, neighbors, graph)
+        shared.minimize(self, objective, start, changed_graph)
 
     def _objective(self, P: Any) -> ForceField:
-        """KL(P_i || Q_i) of the rows of the affinities."""
-        return shared.divergence(self, RowDivergence, P, shared.GAUSSIAN)
+        return shared.build_divergence(self, self._divergence, P, shared.GAUSSIAN)
 
     def _transform(self, new: NewObjects) -> Array:
+        # The perplexity is that of the fit, unlike in t-SNE: a Gaussian kernel pulls the mean of an
+        # object's neighbours towards the centre of the map, by more for a larger perplexity. A new
+        # object whose few neighbours lie at the border would be placed far outside to match their
+        # mean.
         wanted = shared.perplexities(self, len(self.embedding_))
-        return shared.place_new(new, self.embedding_, wanted, shared.GAUSSIAN)
+        return shared.place_new(
+            new, self.embedding_, wanted, shared.GAUSSIAN, joint_sum=self._joint
+        )
+
+
+class SymmetricSNE(SNE):
+    """Symmetric stochastic neighbour embedding.
+
+    perplexity affinities -> descend(attract P, repel Gaussian kernel)
+
+    Matches the probabilities of pairs of objects to be neighbours, with a Gaussian kernel in the
+    embedding. Minimises `KL(P || Q)` with ::
+
+        p_ij = (p_{j|i} + p_{i|j}) / 2n,
+        q_ij ~ exp(-|y_i - y_j|^2),
+
+    where `p_{j|i}` are Gaussian affinities of a given perplexity [Cook2007]_. It is t-SNE without
+    the heavy tail of the kernel, so that clusters are less separated.
+
+    Parameters
+    ----------
+    $parameters
+
+    Attributes
+    ----------
+    $attributes
+
+    See Also
+    --------
+    SNE : One distribution for each object instead of one for all pairs.
+    TSNE : A heavy-tailed kernel in the embedding, which separates clusters.
+
+    Notes
+    -----
+    $notes
+
+    References
+    ----------
+    .. [Cook2007] J. Cook, I. Sutskever, A. Mnih and G. Hinton, "Visualizing similarity data with a
+       mixture of maps", *Artificial Intelligence and Statistics* (2007) 67-74.
+    $references
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import SymmetricSNE
+    >>> X = load_digits().data[:200]
+    >>> SymmetricSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(X).shape
+    (200, 2)
+    """
+
+    traits = replace(
+        SNE.traits,
+        keeps="pairs of neighbours; crowds them",
+        when="to study what t-SNE changed; a milder map in which clusters are not forced apart",
+        paper="Cook, Sutskever, Mnih and Hinton 2007",
+        power=0.9,
+    )
+
+    _affinities = shared.pair_affinities
+    _divergence: ClassVar[Any] = PairDivergence
+    _joint = True

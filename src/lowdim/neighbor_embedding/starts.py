@@ -15,21 +15,21 @@ from lowdim.numerics.starts import check_start
 from lowdim.numerics.svd import principal_scores
 from lowdim.objects.objects import Objects
 from lowdim.runtime.elementary import exp, log, normal_numbers
-from lowdim.spectral.spectral_start import spectral_start
-from lowdim.spectral.starts import landmark_start
+from lowdim.spectral.starts import landmark_start, spectral_start
 
-SPREAD_STARTS = ("spectral", "pca", "random", "tswspectral")
+UMAP_STARTS = ("spectral", "pca", "random", "tswspectral")
 # Extents of the axes of a start of UMAP, in units of the distance at which its kernel is one half.
 SPREAD_EXTENT = 13.0  # least extent; 10 for the default kernel, as in umap-learn for all axes
 SPREAD_LONG = 26.0  # least extent of an axis along which edges are short
 SPREAD_SPACING = 0.25  # distance between points that fill the extent of such an axis evenly
 SPREAD_SHORT = 0.5  # a median length of edges that is short, in units of that distance
+SPREAD_MANY = 1_000_000  # objects from which edges that are short need not become shorter
 SPREAD_EDGES = 200_000  # edges whose median length is computed
 SPREAD_NOISE = 1e-5  # noise on a start, in units of its extent
 START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-SNE
 
 
-def layout_start(
+def sne_start(
     init: Any,
     dim: int,
     objects: Objects,
@@ -70,7 +70,7 @@ def layout_start(
     return np.asarray(start)
 
 
-def spread_start(
+def umap_start(
     init: Any,
     dim: int,
     graph: Any,
@@ -80,22 +80,11 @@ def spread_start(
 ) -> Array:
     """The start of UMAP; see `spread_extents` for its extent.
 
-    Parameters
-    ----------
-    init : {"spectral", "pca", "random", "tswspectral"} or array of shape (n, dim)
-    dim : int
-        Number of coordinates.
-    graph : symmetric CSR matrix of shape (n, n)
-        The fuzzy graph.
-    curve : (a, b)
-        The kernel 1 / (1 + a d^2b).
-    random : RandomState
-    rows : array, CSR matrix or RowBlocks, default=None
-        The objects as vectors, if they are vectors without missing values.
+    `graph` is the fuzzy graph, `rows` are the objects if they are vectors without missing values.
     """
     shape = (graph.shape[0], dim)
     if not isinstance(init, str):
-        start = check_start(init, shape, SPREAD_STARTS).astype(np.float64)
+        start = check_start(init, shape, UMAP_STARTS).astype(np.float64)
     elif init in ("spectral", "tswspectral"):
         start = spectral_start(graph, dim, random, rows=rows)
     elif init == "random":
@@ -120,7 +109,9 @@ def spread_extents(start: Array, graph: Any) -> Array:
     which the edges of the graph are short, as they are in such shapes, gets an extent in which n
     points have room. If edges are longer than that, by a factor f, the start has not much of the
     shape of the graph: the extent is smaller by f^3, down to one in which all points repel each
-    other and can still change places. Much larger extents would tear long shapes.
+    other and can still change places. Much larger extents would tear long shapes. Edges shorten
+    less with n than that distance if the data have more than two dimensions, which says nothing
+    about the start; so from a million objects on, edges are compared with that of a million.
     """
     n, dim = start.shape
     spacing = 1 / np.sqrt(n)  # between n points that fill a unit square evenly
@@ -131,7 +122,7 @@ def spread_extents(start: Array, graph: Any) -> Array:
     lengths = np.abs(start[heads] - start[graph.indices[at]])
     ranges = np.ptp(start, axis=0)
     edges = np.median(lengths, axis=0) / np.where(ranges > 0, ranges, 1)
-    excess = np.maximum(edges / (SPREAD_SHORT * spacing), 1)
+    excess = np.maximum(edges * np.sqrt(min(n, SPREAD_MANY)) / SPREAD_SHORT, 1)
     largest = max(SPREAD_SPACING / spacing, SPREAD_LONG)
     return np.asarray(np.maximum(largest / (excess * excess * excess), SPREAD_EXTENT))
 

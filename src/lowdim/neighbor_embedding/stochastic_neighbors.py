@@ -1,37 +1,47 @@
 """What SNE, symmetric SNE, t-SNE and weighted t-SNE share: start, descent and transform.
 
-`estimator` is one of them in each function, of which the functions read the parameters.
+`estimator` is one of them in each function, of which the functions read the parameters. It has
+`_affinities(graph)`, which is `row_affinities` or `pair_affinities`, and `_objective(P)`: a fit
+calls both, as do `minimize` after a change of perplexity and `grow`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.protocol import Repulsion
+from lowdim.backends.native.forces import StepSettings
+from lowdim.backends.native.repulsion import Repulsion
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array, check_random_state
+from lowdim.estimator import Iterative, Problem
 from lowdim.estimator.fitted_state import Numbers, Rule, any_number, graph_rule
-from lowdim.estimator.footprint import Problem
 from lowdim.estimator.links import keep_known
-from lowdim.estimator.neighbors import fitted_neighbors, join, neighbor_graph
+from lowdim.estimator.neighbors import fitted_neighbors, graph_of_fit, join
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.affinities import conditional_matrix, conditional_to_new, joint
-from lowdim.neighbor_embedding.affinity_placement import place_by_affinity
-from lowdim.neighbor_embedding.anchors import Spring, hold, pins, start_at_pins, towards
-from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, descend, learning_rate
-from lowdim.neighbor_embedding.starts import layout_start
+from lowdim.neighbor_embedding.affinities import (
+    conditional_matrix,
+    conditional_to_new,
+    joint,
+    joint_of_repeated,
+)
+from lowdim.neighbor_embedding.anchors import Spring, hold
+from lowdim.neighbor_embedding.descent import RENUMBER_FROM, Descent, Phase, run_phases, step_size
+from lowdim.neighbor_embedding.docs import SNE_PASSAGES
+from lowdim.neighbor_embedding.starts import sne_start
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.callbacks import Change
+from lowdim.runtime.scheduling import blocks, run
 
 GAUSSIAN = Similarity("gaussian")
 METHODS = ("auto", "exact", "barnes_hut", "fft")
@@ -42,22 +52,47 @@ EARLY = 250  # iterations with early exaggeration
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8  # of van der Maaten and Hinton (2008)
 UNFOLDING_ITERATIONS = 100  # after which neighbours lie near each other for the first time
 UPDATE_ITERATIONS = 50  # of `update`: old objects are near their places, new ones next to theirs
-BALANCE = 0.1  # share of the pull towards a global map with global_weight=0.5
 UPDATE_HOLD = 0.1  # share of its displacement by which an old object returns in an iteration
-
-STATE: dict[str, Rule] = {
-    "_fitted_neighbors": graph_rule,
-    "affinities_": Numbers("n n", least=0, sparse=True),
-    "kl_divergence_": any_number,
-    "learning_rate_": any_number,
-    "history_": Numbers("* *", finite=False),
-}
-"""Rules for the fitted attributes."""
+NEW_ITERATIONS = 250
+NEW_ROWS = 1024  # new objects that a thread places at once
+# Of new objects; the longest step is in units of the width of the similarity.
+NEW_STEPS = StepSettings(rate=0.5, momentum=MOMENTUM, min_gain=0.01, max_step=0.25)
+MARGIN = 5.0  # distance from the embedding up to which the repulsive field is computed
 
 
-def memory(estimator: Any, fit: Problem) -> float:
-    """Bytes at the peak of a fit."""
-    return (52 + 2 * fit.size) * fit.arcs
+@dataclass(eq=False, repr=False, kw_only=True)
+class Parameters(Iterative):
+    """The parameters of SNE, symmetric SNE, t-SNE and weighted t-SNE."""
+
+    _passages = SNE_PASSAGES
+    _units: ClassVar[dict[str, float]] = {"embedding_": 0}
+    _attributes: ClassVar[dict[str, Rule]] = {
+        "_fitted_neighbors": graph_rule,
+        "affinities_": Numbers("n n", least=0, sparse=True),
+        "kl_divergence_": any_number,
+        "learning_rate_": any_number,
+        "history_": Numbers("* *", finite=False),
+    }
+
+    perplexity: Any = 30.0
+    early_exaggeration: float = 12.0
+    learning_rate: Any = "auto"
+    max_iter: int = 1000
+    n_iter_without_progress: int = 300
+    min_grad_norm: float = 1e-7
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    init: Any = "pca"
+    method: str = "auto"
+    angle: float = 0.5
+    exaggeration: float = 1.0
+
+    def _memory(self, fit: Problem) -> float:
+        return (52 + 2 * fit.size) * fit.arcs
+
+    def _n_wanted(self, n: int) -> int:
+        """The number of neighbours of an object that have an affinity."""
+        return n - 1 if self.method == "exact" else min(n - 1, int(3 * max(perplexities(self, n))))
 
 
 def check_parameters(estimator: Any, n: int) -> None:
@@ -92,23 +127,16 @@ def perplexities(estimator: Any, n: int) -> list[float]:
     return values
 
 
-def n_for_perplexity(estimator: Any, n: int) -> int:
-    """The number of neighbours of an object that have an affinity."""
-    if estimator.method == "exact":
-        return n - 1
-    return min(n - 1, int(3 * max(perplexities(estimator, n))))
-
-
 def perplexity_graph(
     estimator: Any, objects: Objects, graph: NeighborGraph | None
 ) -> NeighborGraph:
     """The neighbour graph of the affinities: given, if it has enough neighbours, or computed."""
     n = objects.n
     least = min(n - 1, int(np.ceil(max(perplexities(estimator, n)))))  # the effective number
-    return neighbor_graph(estimator, objects, graph, estimator._n_wanted(n), least)
+    return graph_of_fit(estimator, objects, graph, estimator._n_wanted(n), least)
 
 
-def wider_graph(
+def graph_after_change(
     estimator: Any, objects: Objects, neighbors: NeighborGraph | None, graph: NeighborGraph | None
 ) -> NeighborGraph:
     """The neighbour graph after a change of perplexity; computed if there are too few neighbours.
@@ -129,10 +157,21 @@ def row_affinities(estimator: Any, graph: NeighborGraph) -> Any:
 
 def pair_affinities(estimator: Any, graph: NeighborGraph) -> Any:
     """The probabilities p_ij of pairs to be neighbours, as a sparse matrix."""
-    return joint(row_affinities(estimator, graph))
+    if not hasattr(estimator, "sample_weight_"):
+        return joint(row_affinities(estimator, graph))
+    wanted, counts = perplexities(estimator, graph.n_objects), estimator.sample_weight_
+    most = float(counts.sum()) - 1
+    if estimator.method != "exact":
+        most = min(most, int(3 * max(wanted)))
+    return joint_of_repeated(graph, counts, wanted, most)
 
 
-def divergence(
+def n_repeated(estimator: Any, n: int) -> float:
+    """The number of objects, each counted as often as `sample_weight` of TSNE says."""
+    return float(estimator.sample_weight_.sum()) if hasattr(estimator, "sample_weight_") else n
+
+
+def build_divergence(
     estimator: Any, kind: Callable[..., ForceField], P: Any, similarity: Similarity, **options: Any
 ) -> ForceField:
     """The objective `kind(P, similarity, repulsion, ...)` of affinities P."""
@@ -161,7 +200,7 @@ def choose_repulsion(
             f"{argument('n_components', dim)}. 'n_components' should be inferior to 4 for it; use "
             f"{argument('method', 'exact')}."
         )
-    return backend().repulsion(method, similarity, n, dim, angle)
+    return backend().build_repulsion(method, similarity, n, dim, angle)
 
 
 def working_dtype(estimator: Any, P: Any) -> np.dtype[Any]:
@@ -173,20 +212,8 @@ def working_dtype(estimator: Any, P: Any) -> np.dtype[Any]:
 def start_of(estimator: Any, objects: Objects, graph: Any, dtype: np.dtype[Any]) -> Array:
     """The start; `graph` is a NeighborGraph or a symmetric CSR matrix, for init="spectral"."""
     random = check_random_state(estimator.random_state)
-    start = layout_start(estimator.init, int(estimator.n_components), objects, graph, random)
+    start = sne_start(estimator.init, int(estimator.n_components), objects, graph, random)
     return np.array(start, dtype=dtype, order="C")
-
-
-def start_with_springs(
-    estimator: Any, objects: Objects, graph: Any, P: Any, pinned: Any, pin_strength: Any
-) -> tuple[Array, list[Spring]]:
-    """The start of t-SNE, and the springs of `global_weight` and of pinned objects."""
-    weight = checks.real(estimator.global_weight, "global_weight", 0, 1)
-    n, dim, dtype = objects.n, int(estimator.n_components), working_dtype(estimator, P)
-    anchors = pins(pinned, pin_strength, n, dim, dtype)
-    start = start_of(estimator, objects, graph, dtype)
-    springs: list[Spring] = [] if weight == 0 else [towards(start, weight, BALANCE)]
-    return start_at_pins(start, anchors), springs if anchors is None else [*springs, anchors]
 
 
 def minimize(
@@ -220,8 +247,9 @@ def minimize(
 def _phases(estimator: Any, n: int) -> list[Phase]:
     """The settings of the descent: early exaggeration, also after the unfolding, then not."""
     early, early_factor = min(EARLY, estimator.max_iter), estimator.early_exaggeration
-    rate = learning_rate(estimator.learning_rate, n, early_factor)
-    late = learning_rate(estimator.learning_rate, n, max(estimator.exaggeration, 1.0))
+    total = n_repeated(estimator, n)
+    rate = step_size(estimator.learning_rate, total, early_factor)
+    late = step_size(estimator.learning_rate, total, max(estimator.exaggeration, 1.0))
     first = min(UNFOLDING_ITERATIONS, early)
     return [
         Phase(first, rate, EARLY_MOMENTUM, early_factor),
@@ -244,7 +272,7 @@ def _follow(
 ) -> None:
     """Run phases of a descent and set `embedding_` and what describes it."""
     monitor = estimator._monitor(sum(phase.iterations for phase in phases), retune)
-    descend(descent, phases, monitor, fallback=descent.Y.copy())
+    run_phases(descent, phases, monitor, fallback=descent.Y.copy())
     descent.objective.exaggeration = 1.0
     estimator.kl_divergence_ = float(descent.objective(descent.Y)[0])
     estimator.n_iter_ = descent.iteration
@@ -271,7 +299,7 @@ def grow(estimator: Any, new: NewObjects) -> Growth:
     P = estimator.affinities_ = estimator._affinities(graph)
     objective = estimator._objective(P)
     anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator, P))
-    rate = learning_rate(estimator.learning_rate, objects.n, max(estimator.exaggeration, 1.0))
+    rate = step_size(estimator.learning_rate, objects.n, max(estimator.exaggeration, 1.0))
     descent = descent_from(estimator, objective, anchors.places.copy(), [anchors])
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
     go_on(estimator, descent, Phase(iterations, rate, MOMENTUM, estimator.exaggeration))
@@ -280,10 +308,69 @@ def grow(estimator: Any, new: NewObjects) -> Growth:
 
 
 def place_new(
-    new: NewObjects, Y: Array, wanted: list[float], similarity: Similarity, *, joint: bool = False
+    new: NewObjects,
+    Y: Array,
+    wanted: list[float],
+    similarity: Similarity,
+    *,
+    joint_sum: bool = False,
 ) -> Array:
     """Coordinates of new objects on the map Y, by the perplexities `wanted`."""
     nearest, distances = new.nearest(min(len(Y), max(1, int(3 * max(wanted)))), "auto")
     p = conditional_to_new(distances, wanted).astype(Y.dtype)
-    placed = place_by_affinity(p, nearest, Y, similarity, joint=joint)
+    placed = place_by_affinity(p, nearest, Y, similarity, joint_sum=joint_sum)
     return keep_known(placed, Y, nearest, distances)
+
+
+def place_by_affinity(
+    p: Array,
+    nearest: Array,
+    embedding: Array,
+    similarity: Similarity,
+    *,
+    joint_sum: bool = False,
+    iterations: int = NEW_ITERATIONS,
+) -> Array:
+    """Coordinates y of new objects that minimise KL(p || q), q_j = w(y, y_j) / z.
+
+    `p` and `nearest`, of shape (m, k), are the probabilities and the indices of the nearest
+    training objects, whose coordinates `embedding` stay fixed. z is the new object's own sum of
+    w(y, y_k), or with `joint_sum` that of joint probabilities, the mean over the training objects i
+    of sum_k w(y_i, y_k). Gradient descent from the mean of the neighbours' coordinates, weighted by
+    p. The rows do not depend on each other.
+    """
+    fixed = np.ascontiguousarray(embedding)
+    field = backend().frozen_field(fixed, similarity, MARGIN)
+    one = fixed.dtype.type(1)  # the similarity of an object to itself
+    mean_z = (field(fixed)[1] - one).mean(dtype=np.float64) if joint_sum else None
+
+    def place(part: slice) -> Array:
+        return _descend_new(p[part], fixed[nearest[part]], field, similarity, mean_z, iterations)
+
+    return np.concatenate(run(place, blocks(len(p), NEW_ROWS)))
+
+
+def _descend_new(
+    p: Array,
+    neighbors: Array,
+    field: Any,
+    similarity: Similarity,
+    mean_z: Any,
+    iterations: int,
+) -> Array:
+    """The descent of some new objects, from the coordinates of their neighbours."""
+    Y: Array = (p[:, :, None] * neighbors).sum(axis=1)
+    velocity, gains = np.zeros_like(Y), np.ones_like(Y)
+    for _ in range(iterations):
+        push, own_z = field(Y)
+        z = own_z if mean_z is None else np.full_like(own_z, mean_z)
+        gaps = Y[:, None, :] - neighbors
+        s = (gaps * gaps).sum(axis=2)
+        u = p if similarity.name == "gaussian" else p / (1 + s / similarity.dof)
+        pull = (u[:, :, None] * gaps).sum(axis=1)
+        gradient = pull - push / np.maximum(z, np.finfo(z.dtype).tiny)[:, None]
+        gradient *= Y.dtype.type(2 / similarity.width)
+        backend().momentum_step(
+            np.ascontiguousarray(gradient, Y.dtype), Y, velocity, gains, NEW_STEPS
+        )
+    return Y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -12,28 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim import checks
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
-from lowdim.estimator import Embedder
-from lowdim.estimator.traits import Traits
+from lowdim.estimator import Embedder, Traits, declare_parameters
+from lowdim.estimator.fitted_state import Numbers
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.descent import Phase
-from lowdim.neighbor_embedding.descent import learning_rate as step_size
+from lowdim.neighbor_embedding.anchors import pins, springs_and_start
+from lowdim.neighbor_embedding.descent import Phase, step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.docs import SNE_PASSAGES
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.objective import ForceField
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import use_threads
 
 NEW_PERPLEXITY = 5.0  # of new objects: a few near neighbours determine their position best
-# A Gaussian kernel needs the perplexity of the fit: it pulls the mean of an object's neighbours
-# towards the centre of the embedding, by more for a larger perplexity. A new object whose few
-# neighbours lie at the border would be placed far outside to match their mean.
+BALANCE = 0.1  # share of the pull towards a global map with global_weight=0.5
 DOF_RANGE = (1e-3, 1e6)  # a heavier tail overflows, and a lighter one is a Gaussian
 
 
-class TSNE(Embedder):
+@declare_parameters
+class TSNE(shared.Parameters, Embedder):
     """t-distributed stochastic neighbour embedding (t-SNE).
 
     perplexity affinities -> descend(attract P, repel Student kernel)
@@ -93,80 +91,29 @@ class TSNE(Embedder):
     """
 
     traits = Traits(
-        sentence="perplexity affinities -> descend(attract P, repel Student kernel)",
-        keeps="who is near whom; says little of distances, densities and gaps",
+        keeps="neighbours; not distances, densities or gaps",
         when="you look for clusters and close neighbours in the data, of any size",
         cost="n k per iteration (n^2 with method='exact')",
-        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="van der Maaten and Hinton 2008; Barnes-Hut: van der Maaten 2014; FFT: Linderman et "
         "al. 2019",
         power=1.0,
         local_only=True,
         suggested=True,
-        live=(
-            "perplexity",
-            "early_exaggeration",
-            "exaggeration",
-            "learning_rate",
-        ),
+        live=("perplexity", "early_exaggeration", "exaggeration", "learning_rate"),
         grows=True,
     )
 
-    _attributes = shared.STATE
-    _units: ClassVar = {"embedding_": 0}
-    _passages = SNE_PASSAGES
-    _memory = shared.memory
-
-    _n_wanted = shared.n_for_perplexity
+    _reads_blocks = True
+    _attributes: ClassVar = {"sample_weight_": Numbers("n", positive=True)}
     _affinities = shared.pair_affinities
     _update = shared.grow
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: Any = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: Any = "auto",
-        max_iter: int = 1000,
-        n_iter_without_progress: int = 300,
-        min_grad_norm: float = 1e-7,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        random_state: Any = None,
-        method: str = "auto",
-        angle: float = 0.5,
-        exaggeration: float = 1.0,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        dof: float | None = None,
-        global_weight: float = 0.0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
-        self.exaggeration = exaggeration
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.dof = dof
-        self.global_weight = global_weight
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: Any = 30.0
+    dof: float | None = None
+    global_weight: float = 0.0
 
     def fit(
         self,
@@ -177,14 +124,13 @@ class TSNE(Embedder):
         affinities: Any = None,
         pinned: Any = None,
         pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> Self:
         """Compute `embedding_` from the objects X.
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object per row; with metric="precomputed" a matrix of dissimilarities, a sparse
-            graph of them, or a `NeighborGraph`.
+        $objects
         y : None
             Ignored.
         graph : NeighborGraph, default=None
@@ -193,11 +139,14 @@ class TSNE(Embedder):
         affinities : array or sparse matrix of shape (n_samples, n_samples), default=None
             Symmetric affinities P of the objects, such as `affinities_` of another estimator, to
             be used instead of those of `perplexity`. They are divided by their sum.
-        pinned : array of shape (n_samples, n_components), default=None
-            Coordinates at which objects are held; NaN for those that are free.
-        pin_strength : float or array of shape (n_samples,), default=1.0
-            1 keeps pinned objects in their places. A smaller number is a spring: the share of its
-            distance by which an object returns to its place in each iteration.
+        $pins
+        sample_weight : array of shape (n_samples,), default=None
+            How many equal objects each row stands for, at least 1. From the same start, which
+            counts each row once, method="exact" computes the map of the repeated rows but for
+            rounding errors; other methods drop some affinities to the farthest neighbours.
+            Repetitions are neighbours: choose a perplexity above the usual weight. In
+            `WeightedTSNE`, positive importances of the objects, of which only ratios count; by
+            default an object counts by its total affinity to all others.
 
         Returns
         -------
@@ -208,8 +157,13 @@ class TSNE(Embedder):
                 "X is None, but the start of the map and `transform` need the objects. Give X "
                 "beside affinities: they only replace those that are computed from X."
             )
-        return self._fit_to(
-            X, graph=graph, affinities=affinities, pinned=pinned, pin_strength=pin_strength
+        return self._check_and_fit(
+            X,
+            graph=graph,
+            affinities=affinities,
+            pinned=pinned,
+            pin_strength=pin_strength,
+            sample_weight=sample_weight,
         )
 
     def resume(
@@ -258,15 +212,13 @@ class TSNE(Embedder):
         checks.real(momentum, "momentum", 0, 1)
         with use_threads(self._n_jobs):
             objective = self._objective(self.affinities_)
-            rate = step_size(learning_rate, len(self.embedding_), max(exaggeration, 1.0))
+            n = shared.n_repeated(self, len(self.embedding_))
+            rate = step_size(learning_rate, n, max(exaggeration, 1.0))
             dtype = shared.working_dtype(self, self.affinities_)
             start = np.array(self.embedding_, dtype=dtype, order="C")
             descent = shared.descent_from(self, objective, start)
             shared.go_on(self, descent, Phase(max_iter, rate, momentum, exaggeration))
         return self
-
-    def _reads_blocks(self) -> bool:
-        return True
 
     def _fit(
         self,
@@ -275,21 +227,42 @@ class TSNE(Embedder):
         affinities: Any = None,
         pinned: Any = None,
         pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> None:
         shared.check_parameters(self, objects.n)
-        neighbors, P = graph_and_affinities(self, objects, graph, affinities)
-        self.affinities_ = P
-        if neighbors is not None and objects.in_memory:
-            self._fitted_neighbors = neighbors
-        objective = self._objective(P)
-        known = P if neighbors is None else neighbors
-        start, springs = shared.start_with_springs(self, objects, known, P, pinned, pin_strength)
-        wider = partial(shared.wider_graph, self, objects, neighbors, graph)
-        shared.minimize(self, objective, start, wider, springs)
+        if sample_weight is not None:
+            self._set_weights(checks.sample_weight(sample_weight, objects.n))
+        neighbors = None
+        if affinities is None:
+            neighbors = shared.perplexity_graph(self, objects, graph)
+            P = self.affinities_ = self._affinities(neighbors)
+            if objects.in_memory and sample_weight is None and self.traits.grows:
+                self._fitted_neighbors = neighbors
+        else:
+            P = self.affinities_ = joint_affinities(affinities, objects)
+        objective, dtype = self._objective(P), shared.working_dtype(self, P)
+        start = shared.start_of(self, objects, P if neighbors is None else neighbors, dtype)
+        weight = checks.real(self.global_weight, "global_weight", 0, 1)
+        anchors = pins(pinned, pin_strength, objects.n, int(self.n_components), dtype)
+        springs, start = springs_and_start(start, anchors, self.init, weight, BALANCE)
+        changed_graph = partial(shared.graph_after_change, self, objects, neighbors, graph)
+        shared.minimize(self, objective, start, changed_graph, springs)
+
+    def _set_weights(self, weights: Array) -> None:
+        if weights.min() < 1:
+            raise ValueError(
+                f"sample_weight must be at least 1, the number of objects that a row stands for; "
+                f"found {weights.min():g}. WeightedTSNE takes importances of any size."
+            )
+        self.sample_weight_ = weights
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q)."""
-        return shared.divergence(self, PairDivergence, P, student(self))
+        mass = getattr(self, "sample_weight_", None)
+        repeated = mass is not None
+        return shared.build_divergence(
+            self, PairDivergence, P, student(self), mass=mass, repeated=repeated
+        )
 
     def _transform(self, new: NewObjects) -> Array:
         wanted = min(NEW_PERPLEXITY, *shared.perplexities(self, len(self.embedding_)))
@@ -300,16 +273,6 @@ def student(estimator: Any) -> Similarity:
     """Student's kernel of the map."""
     dof = estimator.dof if estimator.dof is not None else max(estimator.n_components - 1, 1)
     return Similarity("student", checks.real(dof, "dof", *DOF_RANGE))
-
-
-def graph_and_affinities(
-    estimator: Any, objects: Objects, graph: NeighborGraph | None, affinities: Any
-) -> tuple[NeighborGraph | None, Any]:
-    """The neighbour graph of a fit and its affinities P; None and P if `affinities` are given."""
-    if affinities is not None:
-        return None, joint_affinities(affinities, objects)
-    neighbors = shared.perplexity_graph(estimator, objects, graph)
-    return neighbors, shared.pair_affinities(estimator, neighbors)
 
 
 def joint_affinities(affinities: Any, objects: Objects) -> Any:

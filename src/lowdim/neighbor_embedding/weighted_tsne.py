@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.estimator.traits import Traits
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence
-from lowdim.neighbor_embedding.tsne import TSNE, graph_and_affinities, student
-from lowdim.neighbor_graphs.graph import NeighborGraph
+from lowdim.neighbor_embedding.tsne import TSNE, student
 from lowdim.numerics.objective import ForceField
-from lowdim.objects.objects import Objects
 
 
 class WeightedTSNE(TSNE):
@@ -68,104 +65,26 @@ class WeightedTSNE(TSNE):
     (200, 2)
     """
 
-    traits = Traits(
-        sentence="perplexity affinities -> descend(attract P, repel Student kernel between masses)",
-        keeps="who is near whom, important points with more room",
+    traits = replace(
+        TSNE.traits,
+        keeps="neighbours, with more room for important points",
         when="as t-SNE, where some objects matter more or hubs crowd the middle",
-        cost="n k per iteration (n^2 with method='exact')",
-        extends="own neighbours' probabilities kept on the frozen map; barycentric inverse",
         paper="Yang, Peltonen and Kaski 2014",
         power=0.9,
-        local_only=True,
-        live=(
-            "early_exaggeration",
-            "exaggeration",
-            "learning_rate",
-        ),
+        suggested=False,
+        live=("early_exaggeration", "exaggeration", "learning_rate"),
+        grows=False,
     )
 
     _attributes: ClassVar = {"importance_": Numbers("n", least=0)}
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        graph: NeighborGraph | None = None,
-        affinities: Any = None,
-        pinned: Any = None,
-        pin_strength: Any = 1.0,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Compute `embedding_` from the objects X.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
-            of them, or a `NeighborGraph`.
-        y : None
-            Ignored.
-        graph : NeighborGraph, default=None
-            The neighbour graph of X from `lowdim.neighbors`, with at least 3 * perplexity
-            neighbours, to be used instead of computing it.
-        affinities, pinned, pin_strength
-            See `TSNE.fit`.
-        sample_weight : array of shape (n_samples,), default=None
-            Positive importances of the objects. By default an object counts by its total affinity
-            to all others.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_to(
-            X,
-            graph=graph,
-            affinities=affinities,
-            pinned=pinned,
-            pin_strength=pin_strength,
-            sample_weight=sample_weight,
-        )
-
-    def _fit(
-        self,
-        objects: Objects,
-        graph: NeighborGraph | None = None,
-        affinities: Any = None,
-        pinned: Any = None,
-        pin_strength: Any = 1.0,
-        sample_weight: Any = None,
-    ) -> None:
-        shared.check_parameters(self, objects.n)
-        neighbors, P = graph_and_affinities(self, objects, graph, affinities)
-        weighted = sample_weight is not None
-        self.affinities_ = P
-        self.importance_ = _masses(sample_weight, objects.n) if weighted else _degrees(P)
-        objective = self._objective(P)
-        known = P if neighbors is None else neighbors
-        start, springs = shared.start_with_springs(self, objects, known, P, pinned, pin_strength)
-        shared.minimize(self, objective, start, springs=springs)
+    def _set_weights(self, weights: Array) -> None:
+        self.importance_ = weights / weights.mean()
 
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q) with masses."""
+        if not hasattr(self, "importance_"):
+            degrees = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
+            self.importance_ = np.asarray(P.shape[0] * degrees)
         mass = None if (self.importance_ == 1).all() else self.importance_
-        return shared.divergence(self, PairDivergence, P, student(self), mass=mass)
-
-
-def _degrees(P: Any) -> Array:
-    """The total affinity of each object, of mean 1."""
-    return np.asarray(P.shape[0] * np.asarray(P.sum(axis=1), dtype=np.float64).ravel())
-
-
-def _masses(sample_weight: Any, n: int) -> Array:
-    """Positive weights of n objects, scaled to mean 1."""
-    mass = checks.vectors(np.asarray(sample_weight)[:, None], name="sample_weight")[:, 0]
-    if len(mass) != n:
-        raise ValueError(f"sample_weight has {len(mass)} entries, but X has {n} objects.")
-    if mass.min() <= 0:
-        raise ValueError(
-            f"sample_weight must be positive, found {mass.min():g} at [{int(mass.argmin())}]. "
-            "Leave out objects of zero weight."
-        )
-    return np.asarray(mass / mass.mean(), dtype=np.float64)
+        return shared.build_divergence(self, PairDivergence, P, student(self), mass=mass)

@@ -7,6 +7,7 @@ of all pairs in blocks. Rows are an array, or `RowBlocks`, whose blocks are sear
 
 from __future__ import annotations
 
+import functools
 import threading
 from itertools import combinations_with_replacement
 from typing import Any
@@ -16,15 +17,9 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, distances_in_range, is_sparse
-from lowdim.distances.matrices import (
-    TILE_OBJECTS,
-    check_defined,
-    cross_distances,
-    distance_block,
-)
+from lowdim.distances.matrices import TILE_OBJECTS, check_defined, cross_distances, distance_block
 from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.euclidean_forms import map_rows, metric_distances
 from lowdim.neighbor_graphs.graph import NearestOutside
 from lowdim.neighbor_graphs.lists import ascending_entries
 from lowdim.runtime.scheduling import blocks, run
@@ -32,6 +27,7 @@ from lowdim.runtime.scheduling import blocks, run
 TREE_DIMENSIONS = 8  # largest number of dimensions in which a k-d tree is faster than all pairs
 TREE_OBJECTS = 256  # with fewer objects a k-d tree is not faster
 TREE_ROWS = 1024  # rows that a thread searches in a k-d tree at once
+TREE_ROUNDING = 32 * np.finfo(np.float64).eps  # more than that of its distances, relative
 TREE_METRICS = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}  # and their p
 BATCH_ROWS = 128  # rows of a block of distances to all objects
 NO_NUMBER = np.iinfo(np.int32).max  # marks a neighbour that has not been found
@@ -46,20 +42,17 @@ Triples = tuple[Array, Array, Array]
 def nearest(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
     """Indices and distances of each object's k nearest other objects."""
     if isinstance(rows, RowBlocks):
-        found = Nearest(rows.shape[0], k, rows.dtype)
+        so_far = NearestSoFar(rows.shape[0], k, rows.dtype)
         for part in rows.blocks():
             own = np.arange(part.start, part.stop)
-            found.indices[part], found.distances[part] = query(
+            so_far.indices[part], so_far.distances[part] = query(
                 rows, rows.read(part), k, metric, own
             )
-        return found.indices, found.distances
+        return so_far.indices, so_far.distances
     if tree_fits(rows, metric):
         return _tree_neighbors(rows, None, k, metric)
     if metric.by_products:
         return backend().nearest(rows, k, metric.name == "cosine")
-    form = map_rows(rows, metric)
-    if form is not None:
-        return metric_distances(backend().nearest(form, k, False), metric)
     return _block_neighbors(rows, k, metric)
 
 
@@ -72,35 +65,32 @@ def query(
     """
     k = checks.integer(k, "k", 1, points.shape[0], " (the number of points)")
     if isinstance(points, RowBlocks):
-        found = Nearest(len(queries), k, points.dtype)
+        so_far = NearestSoFar(len(queries), k, points.dtype)
         everyone = np.arange(len(queries))
         for indices, distances in points.map(_nearest_of_block, queries, k, metric, own):
-            found.offer(everyone, indices, distances)
-        return found.indices, found.distances
+            so_far.offer(everyone, indices, distances)
+        return so_far.indices, so_far.distances
     if tree_fits(points, metric):
         return _tree_neighbors(points, queries, k, metric)
     if metric.by_products and not is_sparse(points):
         return backend().nearest_to(points, queries, k, metric.name == "cosine")
-    forms = map_rows(points, metric), map_rows(queries, metric)
-    if forms[0] is not None and forms[1] is not None:
-        return metric_distances(backend().nearest_to(*forms, k, False), metric)
     out_i = np.empty((queries.shape[0], k), dtype=np.int32)
     out_d = np.empty((queries.shape[0], k), dtype=checks.float_kind(points))
 
     def compare(rows: slice) -> None:
-        heaps = backend().heaps(rows.stop - rows.start, k, out_d.dtype)
+        heaps = backend().build_heaps(rows.stop - rows.start, k, out_d.dtype)
         for part in blocks(points.shape[0], TILE_OBJECTS):
             block = np.ascontiguousarray(metric.block(queries[rows], points[part]), out_d.dtype)
             asked, known = (np.arange(side.start, side.stop) for side in (rows, part))
             check_defined(block, metric, asked, known, new=True)
             heaps.offer(block, (None, part.start))
-        out_i[rows], out_d[rows] = heaps.sorted()
+        out_i[rows], out_d[rows] = heaps.neighbors()
 
     run(compare, blocks(queries.shape[0], TILE_OBJECTS))
     return out_i, out_d
 
 
-class Nearest:
+class NearestSoFar:
     """The k nearest objects of each of n queries that have been found so far."""
 
     def __init__(self, n: int, k: int, dtype: Any) -> None:
@@ -108,14 +98,10 @@ class Nearest:
         self.distances = np.full((n, k), np.inf, dtype=dtype)
 
     def offer(self, queries: Array, indices: Array, distances: Array) -> None:
-        """Take in objects that have been found for some of the queries.
+        """Take in objects that have been found for some of the queries, whose numbers are all
+        different.
 
-        Parameters
-        ----------
-        queries : array of shape (m,)
-            Numbers of queries, all different.
-        indices, distances : arrays of shape (m, c)
-            Ordered by (distance, index), different from those offered before.
+        They are ordered by (distance, index), and different from those offered before.
         """
         k = self.indices.shape[1]
 
@@ -126,12 +112,12 @@ class Nearest:
                 return
             both_i = np.concatenate([self.indices[own], indices[part]], axis=1)
             both_d = np.concatenate([self.distances[own], distances[part]], axis=1)
-            self.indices[own], self.distances[own] = _first(both_i, both_d, k)
+            self.indices[own], self.distances[own] = first_of_rows(both_i, both_d, k)
 
         run(merge, blocks(len(queries), MERGED_ROWS))
 
 
-def _first(indices: Array, distances: Array, k: int) -> tuple[Array, Array]:
+def first_of_rows(indices: Array, distances: Array, k: int) -> tuple[Array, Array]:
     """The first k of each row, ordered by (distance, index)."""
     order = np.lexsort((indices, distances), axis=1)[:, :k]
     return np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
@@ -148,7 +134,7 @@ def _nearest_of_block(
         return indices, distances
     itself = indices == own[:, None]
     indices[itself], distances[itself] = NO_NUMBER, np.inf
-    return _first(indices, distances, k)
+    return first_of_rows(indices, distances, k)
 
 
 def tree_fits(rows: Any, metric: Metric) -> bool:
@@ -169,28 +155,74 @@ def _tree_neighbors(
 
     asked = points if queries is None else queries
     tree: Any = cKDTree(points)
-    ranks, p = np.arange(1, k + 1 + (queries is None)), TREE_METRICS[metric.name]
+    p, own = TREE_METRICS[metric.name], queries is None
+    ranks = np.arange(1, min(k + own + 1, len(points)) + 1)  # one more than needed, to see ties
     indices = np.empty((len(asked), k), dtype=np.int32)
     distances = np.empty((len(asked), k), dtype=points.dtype)
 
+    def choose(near_i: Array, near_d: Array, numbers: Array) -> tuple[Array, Array]:
+        if own:  # move the object itself to the end, where it is cut off
+            near_d = np.where(near_i == numbers[:, None], np.inf, near_d)
+        return first_of_rows(near_i, near_d, k)
+
     # SciPy's own threads (workers=) go on after a KeyboardInterrupt, in memory that is freed.
     def search(part: slice) -> None:
-        near_d, near_i = tree.query(asked[part], ranks, p=p)
-        if queries is None:  # move the object itself to the end, where it is cut off
-            own = near_i == np.arange(part.start, part.stop)[:, None]
-            near_d = np.where(own, np.inf, near_d)
-        indices[part], distances[part] = _first(near_i, near_d, k)
+        numbers = np.arange(part.start, part.stop)
+        near_i = tree.query(asked[part], ranks, p=p)[1]
+        near_d = _distances_to(points, asked[part, None], near_i, p)
+        indices[part], distances[part] = found = choose(near_i, near_d, numbers)
+        last = found[1][:, -1]
+        tied = (last >= near_d.max(axis=1) * (1 - TREE_ROUNDING)) & (last < np.inf)
+        numbers = numbers[tied]
+        if len(ranks) < len(points) and len(numbers):
+            near = _ties(tree, points, asked[numbers], last[tied], k + own, p)
+            indices[numbers], distances[numbers] = choose(*near, numbers)
 
     run(search, blocks(len(asked), TREE_ROWS), counts=True)
     distances_in_range(distances)
     return indices, distances
 
 
+def _ties(
+    tree: Any, points: Array, asked: Array, last: Array, k: int, p: float
+) -> tuple[Array, Array]:
+    """The k nearest points of each query by (distance, index), of which the last are equally far.
+
+    `last` are the distances of the last ones. Queries at the same place are answered together.
+    """
+    places, first, same = np.unique(asked, axis=0, return_index=True, return_inverse=True)
+    reach = last[first] * (1 + TREE_ROUNDING)
+    lists = tree.query_ball_point(places, reach, p=p, return_sorted=False)
+    counts = np.fromiter(map(len, lists), np.int64, len(lists))
+    indices, rows = np.concatenate(lists).astype(np.int64), np.repeat(np.arange(len(lists)), counts)
+    distances = _distances_to(points, places[rows], indices, p)
+    order = np.lexsort((indices, distances, rows))
+    order = order[(np.cumsum(counts) - counts)[same.ravel(), None] + np.arange(k)]
+    return indices[order], distances[order]
+
+
+def _distances_to(points: Array, asked: Array, indices: Array, p: float) -> Array:
+    """Minkowski distances of rows to some points, the same on all processors.
+
+    Terms are added as SciPy does it without fused products, those of four squares at once.
+    """
+    rows, columns = (np.asarray(x, dtype=np.float64) for x in (asked, points))
+    gaps = [np.abs(rows[..., c] - columns[indices, c]) for c in range(points.shape[1])]
+    if p == np.inf:
+        return np.asarray(functools.reduce(np.maximum, gaps))
+    if p == 1:
+        return np.asarray(functools.reduce(np.add, gaps))
+    squares = [gap * gap for gap in gaps]
+    if len(squares) == 8:
+        squares = [a + b for a, b in zip(squares[:4], squares[4:], strict=True)]
+    return np.asarray(np.sqrt(functools.reduce(np.add, squares)))
+
+
 def _block_neighbors(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
     """Neighbours under any metric; the distance of each pair is computed once."""
     n = rows.shape[0]
     dtype = checks.float_kind(rows)
-    heaps = backend().heaps(n, k, dtype)
+    heaps = backend().build_heaps(n, k, dtype)
     tiles = blocks(n, TILE_OBJECTS)
     locks = {part.start: threading.Lock() for part in tiles}
 
@@ -205,7 +237,7 @@ def _block_neighbors(rows: Any, k: int, metric: Metric) -> tuple[Array, Array]:
                 heaps.offer(tile, first, rows=right, columns=True)
 
     run(measure, combinations_with_replacement(tiles, 2), counts=True)
-    return heaps.sorted()
+    return heaps.neighbors()
 
 
 # --- within a radius ------------------------------------------------------------------------------
@@ -228,7 +260,7 @@ def within_reach(points: Any, queries: Any, reach: Array, metric: Metric) -> Tri
     Of points in blocks, `reach` may have one entry for all.
     """
     if isinstance(points, RowBlocks):
-        rows, columns, distances = _joined(points.map(_pairs_of_block, queries, reach, metric))
+        rows, columns, distances = _concatenate(points.map(_pairs_of_block, queries, reach, metric))
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], distances[order]
     if metric.euclidean and not is_sparse(points) and not is_sparse(queries):
@@ -241,7 +273,7 @@ def within_reach(points: Any, queries: Any, reach: Array, metric: Metric) -> Tri
         rows, columns = np.nonzero(block <= reach)
         return rows + part.start, columns, block[rows, columns]
 
-    rows, columns, distances = _joined(run(one, blocks(queries.shape[0], BATCH_ROWS)))
+    rows, columns, distances = _concatenate(run(one, blocks(queries.shape[0], BATCH_ROWS)))
     return rows, columns, distances.astype(checks.float_kind(points))
 
 
@@ -253,7 +285,7 @@ def _pairs_of_block(
     return asked, known + first, distances
 
 
-def _joined(parts: Any) -> Any:
+def _concatenate(parts: Any) -> Any:
     """Tuples of arrays, put together to one tuple of arrays."""
     return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
@@ -277,10 +309,10 @@ def within(rows: Any, metric: Metric, radius: float) -> Triples:
         return counts, columns[order], distances[order]
 
     if isinstance(rows, RowBlocks):
-        found = [in_blocks(part) for part in rows.blocks()]
+        parts = [in_blocks(part) for part in rows.blocks()]
     else:
-        found = run(one, blocks(n, BATCH_ROWS))
-    counts, indices, distances = _joined(found)
+        parts = run(one, blocks(n, BATCH_ROWS))
+    counts, indices, distances = _concatenate(parts)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return indptr, indices.astype(np.int32), distances.astype(checks.float_kind(rows))
 
@@ -340,5 +372,5 @@ def _outside_of_block(
         best = distances.argmin(axis=1)
         return best + first, distances[np.arange(len(best)), best]
 
-    found: tuple[Array, Array] = _joined(run(one, blocks(len(numbers), BATCH_ROWS)))
-    return found
+    nearest: tuple[Array, Array] = _concatenate(run(one, blocks(len(numbers), BATCH_ROWS)))
+    return nearest

@@ -150,20 +150,10 @@ def place_by_geodesics(
 ) -> Array:
     """Place new objects by their geodesic distances to the training objects or landmarks.
 
-    Parameters
-    ----------
-    nearest, steps : arrays of shape (m, k)
-        The neighbours of each new object and the distances to them; padded with infinity.
-    lengths : array of shape (n, n_targets)
-        Geodesic distances from the training objects to the targets: all objects or landmarks.
-    place : callable
-        From geodesic distances (rows, n_targets) to coordinates (rows, dim).
-    out : array of shape (m, dim)
-        Is filled with the coordinates.
-
-    Returns
-    -------
-    out
+    `nearest` and `steps` are the neighbours of each new object and the distances to them, padded
+    with infinity, and `lengths` the geodesic distances from the training objects to all targets,
+    from which `place` computes coordinates of some rows. They are written to `out`, which is
+    returned.
     """
 
     def fill(part: slice) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.distances.units import scale_by_power
 from lowdim.messages import argument
 from lowdim.runtime.atomic import replace_file
 
@@ -86,20 +87,18 @@ class NeighborGraph:
         return f"NeighborGraph({self.n_objects} objects, {size}, metric={self.metric!r}{share})"
 
     def check(self, name: str) -> NeighborGraph:
-        """Check the contents of a graph given by the user; `name` is that of the argument.
-
-        Returns
-        -------
-        NeighborGraph
-            The graph itself.
-        """
-        problem = self._problem()
+        """Check the contents of a graph given by the user, and return it; `name` is that of the
+        argument."""
+        problem = self.problem()
         if problem:
             raise ValueError(f"{name}: {problem} Compute the graph with lowdim.neighbors.")
         return self
 
-    def _problem(self) -> str:
-        """What is wrong with the contents of the graph; empty if nothing is."""
+    def problem(self, *, finite: bool = True) -> str:
+        """What is wrong with the contents of the graph; empty if nothing is.
+
+        Without `finite`, distances may be infinite.
+        """
         arrays = (self.indices, self.distances)
         if (
             not all(isinstance(a, np.ndarray) for a in arrays)
@@ -112,21 +111,37 @@ class NeighborGraph:
             return f"indices have shape {self.indices.shape}, not (n, k), and there is no indptr."
         if self.indptr is not None:
             ends = np.asarray(self.indptr)
-            whole = len(ends) and ends[0] == 0 and ends[-1] == self.indices.size
-            if self.indices.ndim != 1 or not whole or (np.diff(ends) < 0).any():
+            listed = self.indices.ndim == ends.ndim == 1 and ends.dtype.kind in "iu" and len(ends)
+            whole = listed and ends[0] == 0 and ends[-1] == self.indices.size
+            if not whole or (ends[1:] < ends[:-1]).any():
                 return "indptr must ascend from 0 to the number of neighbours."
-        n = self.n_objects
-        if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < n):
-            return (
-                f"indices must be in [0, {n}), found {self.indices.min()} to {self.indices.max()}."
-            )
-        for lengths in (self.distances, self.bridge_lengths):
-            if lengths is None:
+        n, ends_of_bridges, lengths = self.n_objects, self.bridges, self.bridge_lengths
+        if (ends_of_bridges is None) is not (lengths is None):
+            return "bridges and bridge_lengths must be given together."
+        if ends_of_bridges is not None and lengths is not None:
+            pairs = np.asarray(ends_of_bridges)
+            if pairs.dtype.kind not in "iu" or pairs.shape != (np.size(lengths), 2):
+                return f"bridges have shape {pairs.shape} for {np.size(lengths)} lengths."
+        for name, numbers in (("indices", self.indices), ("bridges", ends_of_bridges)):
+            if numbers is not None and numbers.size and not 0 <= numbers.min() <= numbers.max() < n:
+                return f"{name} must be in [0, {n}), found {numbers.min()} to {numbers.max()}."
+        for distances in (self.distances, lengths):
+            if distances is None:
                 continue
-            bad = ~(np.isfinite(lengths) & (lengths >= 0))
+            bad = ~(distances >= 0) | (finite & ~np.isfinite(distances))
             if bad.any():
-                return f"distances must be finite and not negative, found {lengths[bad][0]:g}."
+                return f"distances must be finite and not negative, found {distances[bad][0]:g}."
         return ""
+
+    def scale(self, exponent: int) -> NeighborGraph:
+        """The graph with its distances times 2^exponent."""
+        if exponent == 0:
+            return self
+        return replace(
+            self,
+            distances=scale_by_power(self.distances, exponent),
+            bridge_lengths=scale_by_power(self.bridge_lengths, exponent),
+        )
 
     def counts(self) -> Array:
         """The number of neighbours of each object."""
@@ -299,21 +314,10 @@ def components(graph: Any) -> tuple[int, Array]:
 
 
 def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array]:
-    """The shortest edges that connect all components (Boruvka's minimum spanning tree).
+    """The shortest edges that connect all components (Boruvka's minimum spanning tree), and their
+    lengths.
 
     In each round every component but the largest is joined to its nearest other component.
-
-    Parameters
-    ----------
-    labels : array of int
-        Component of each object.
-    nearest_outside : callable
-        See `NearestOutside`.
-
-    Returns
-    -------
-    pairs : array of shape (m, 2)
-    lengths : array of shape (m,)
     """
     labels = labels.copy()
     pairs: list[Array] = []
@@ -321,9 +325,8 @@ def bridge(labels: Array, nearest_outside: NearestOutside) -> tuple[Array, Array
     while (count := labels.max() + 1) > 1:
         largest = np.bincount(labels).argmax()
         rows, others, distances = nearest_outside(np.flatnonzero(labels != largest), labels)
-        ends = np.sort(
-            np.stack([rows, others], axis=1), axis=1
-        )  # so that both ends break ties in the same way
+        # Sorted, so that both ends break ties in the same way.
+        ends = np.sort(np.stack([rows, others], axis=1), axis=1)
         order = np.lexsort((ends[:, 1], ends[:, 0], distances, labels[rows]))
         first = np.unique(labels[rows][order], return_index=True)[1]
         best = order[first]

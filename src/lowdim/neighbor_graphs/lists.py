@@ -12,9 +12,8 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities
-from lowdim.messages import argument
+from lowdim.distances.row_blocks import fingerprint
 from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 
 
@@ -22,7 +21,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
     """The neighbour graph of a dense or sparse matrix of dissimilarities, or of a larger graph."""
     if isinstance(X, NeighborGraph):
         return X if k is None or X.n_neighbors is None else X.take(k)
-    check_k_or_radius(k, radius)
+    checks.k_or_radius(k, radius)
     if is_sparse(X):
         return _sparse_graph(X, k, radius)
     D = check_dissimilarities(X)
@@ -34,7 +33,7 @@ def precomputed_graph(X: Any, k: int | None, radius: float | None) -> NeighborGr
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         indices = columns.astype(np.int32)
         return NeighborGraph(indices, distances, "precomputed", fingerprint(D), indptr)
-    k = check_k(k, n)
+    k = checks.n_neighbors(k, n)
     return NeighborGraph(*backend().smallest(D, k, own=True), "precomputed", fingerprint(D))
 
 
@@ -69,7 +68,7 @@ def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"X: array must be 2-dimensional and square, got shape {X.shape}.")
     if k is not None:
-        k = check_k(k, X.shape[0])
+        k = checks.n_neighbors(k, X.shape[0])
     else:
         radius = checks.real(radius, "radius", 0)
     parts = coo_array(X)
@@ -84,79 +83,6 @@ def _sparse_graph(X: Any, k: int | None, radius: float | None) -> NeighborGraph:
             indices.reshape(shape), distances.reshape(shape), "precomputed", digest
         )
     return NeighborGraph(indices, distances, "precomputed", digest, indptr)
-
-
-def lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple[Array, Array]:
-    """Neighbour lists of n objects, as umap-learn has them, without each object's entry for itself.
-
-    Parameters
-    ----------
-    indices, distances : arrays of shape (n, k)
-        Neighbours, the object itself among them; -1 stands for a missing neighbour. If a list does
-        not hold the object itself, its last entry is left out.
-    n : int
-        Number of objects.
-    name : str
-        Name of the argument, for error messages.
-
-    Returns
-    -------
-    indices : array of shape (n, k - 1)
-        A missing neighbour is the object itself,
-    distances : array of shape (n, k - 1)
-        at an infinite distance.
-    """
-    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
-    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
-        raise ValueError(
-            f"{name} must hold indices and distances of shape ({n}, k), got "
-            f"{indices.shape} and {distances.shape}."
-        )
-    if indices.min() < -1 or indices.max() >= n:
-        raise ValueError(f"{name}: indices must lie in [0, {n}).")
-    known = distances[indices >= 0]
-    if not (np.isfinite(known) & (known >= 0)).all():
-        raise ValueError(f"{name}: distances must be finite and not negative.")
-    own = np.arange(n)[:, None]
-    itself = indices == own
-    itself[~itself.any(axis=1), -1] = True
-    itself &= itself.cumsum(axis=1) == 1
-    indices = indices[~itself].reshape(n, -1)
-    distances = distances[~itself].reshape(n, -1)
-    missing = indices < 0
-    indices = np.where(missing, own, indices).astype(np.int32)
-    return indices, np.where(missing, np.inf, distances)
-
-
-def check_k_or_radius(k: int | None, radius: float | None) -> None:
-    """Check that one of them is given."""
-    if (k is None) == (radius is None):
-        raise ValueError(
-            f"Both {argument('n_neighbors')} and {argument('radius')} are provided: set one of "
-            "them to None."
-            if k is not None
-            else "Give either a number of neighbours or a radius."
-        )
-
-
-def check_k(k: Any, n: int, name: str = "n_neighbors") -> int:
-    """Check a number of neighbours, which must be less than the number n of objects."""
-    count = checks.integer(k, name, 1)
-    if count > n - 1:
-        raise ValueError(
-            f"{argument(name)} must be smaller than the number of objects: got "
-            f"{argument(name, k)} for n_samples={n}. "
-            f"Use at most {max(n - 1, 0)}."
-        )
-    return count
-
-
-def nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
-    """Indices and distances of each row's entries up to the radius, at least one; padded."""
-    most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
-    nearest, lengths = backend().smallest(distances, most)
-    lengths[:, 1:][lengths[:, 1:] > radius] = np.inf
-    return nearest, lengths
 
 
 def ascending_entries(D: Array, chosen: Array) -> tuple[Array, Array, Array]:

@@ -15,10 +15,11 @@ the computation, not on the number of threads.
 from __future__ import annotations
 
 import logging
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array
 from lowdim.distances.metrics import Metric
 from lowdim.distances.row_blocks import RowBlocks
-from lowdim.neighbor_graphs.exact import NO_NUMBER, Nearest, nearest, query, tree_fits
+from lowdim.neighbor_graphs.exact import NO_NUMBER, NearestSoFar, nearest, query, tree_fits
 from lowdim.neighbor_graphs.indexes import build_index
 from lowdim.runtime.scheduling import blocks
 from lowdim.runtime.scratch import Rows
@@ -58,21 +59,11 @@ class ShardedNeighbors(NamedTuple):
     recall: float
 
 
-def sharded_neighbors(
+def search_shards(
     source: RowBlocks, k: int, metric: Metric, recall: float, seed: int
 ) -> ShardedNeighbors:
-    """Each row's k nearest other rows, nearly all of them.
-
-    Parameters
-    ----------
-    source : RowBlocks
-    k : int
-    metric : Metric
-        The Euclidean or the cosine distance.
-    recall : float
-        Share of the true neighbours that is to be found.
-    seed : int
-    """
+    """Each row's k nearest other rows, by the Euclidean or the cosine distance: a share `recall`
+    of the true ones."""
     n = source.shape[0]
     random = np.random.default_rng(seed)
     capacity = largest_shard(source, k)
@@ -81,18 +72,18 @@ def sharded_neighbors(
     asked = source.take(test)
     true_indices, true_distances = query(source, asked, k, metric, test)
     each = recall + (1 - recall) / 2  # of the choice of shards, and of the search in a shard
-    depth = needed_depth(source, division, asked, true_indices, each)
-    found = Nearest(n, k, source.dtype)
+    depth = least_depth(source, division, asked, true_indices, each)
+    so_far = NearestSoFar(n, k, source.dtype)
     shard = partial(Shard, source.shape[1], source.dtype)
     search = partial(search_shard, k=k, metric=metric, recall=each, seed=seed, capacity=capacity)
     for offer in source.exchange(route_rows, (division, depth), division.n_shards, shard, search):
-        found.offer(*offer)
-    short = np.flatnonzero(found.indices[:, -1] == NO_NUMBER)
+        so_far.offer(*offer)
+    short = np.flatnonzero(so_far.indices[:, -1] == NO_NUMBER)
     for part in blocks(len(short), source.block_rows):  # which have too few in their shards
         own = short[part]
-        found.indices[own], found.distances[own] = query(source, source.take(own), k, metric, own)
+        so_far.indices[own], so_far.distances[own] = query(source, source.take(own), k, metric, own)
     farthest = true_distances[:, -1:] * (1 + 32 * np.finfo(source.dtype).eps)
-    measured = float((found.distances[test] <= farthest).mean())
+    measured = float((so_far.distances[test] <= farthest).mean())
     logger.info(
         "Approximate neighbours from %d shards: %d of %d cells per row, recall %.3f on a sample of "
         "%d rows",
@@ -102,7 +93,7 @@ def sharded_neighbors(
         measured,
         len(test),
     )
-    return ShardedNeighbors(found.indices, found.distances, measured)
+    return ShardedNeighbors(so_far.indices, so_far.distances, measured)
 
 
 def largest_shard(source: RowBlocks, k: int) -> int:
@@ -114,7 +105,7 @@ def largest_shard(source: RowBlocks, k: int) -> int:
     return int(max(4 * k, 64, rows, 2 * n // MOST_SHARDS))
 
 
-def needed_depth(
+def least_depth(
     source: RowBlocks, division: Division, asked: Array, neighbors: Array, wanted: float
 ) -> int:
     """How many of a row's nearest cells to look at, so that their shards hold a wanted share of
@@ -150,26 +141,13 @@ def route_rows(rows: Array, first: int, division: Division, depth: int) -> list[
 
 
 class Shard:
-    """The rows of a shard and those that are to be searched in it.
-
-    Parameters
-    ----------
-    width : int
-        Number of columns.
-    dtype : dtype
-    kept : class
-        Where the rows are kept: `ScratchRows` or `HeldRows`.
-    """
+    """The rows of a shard and those that are to be searched in it; `kept` is `ScratchRows` or
+    `HeldRows`."""
 
     def __init__(self, width: int, dtype: np.dtype[Any], kept: type[Rows]) -> None:
+        # Arrays that grow: many small ones between large ones would keep freed memory in use.
         self._rows = {member: kept(width, dtype) for member in (True, False)}
-        self._numbers = {True: Numbers(), False: Numbers()}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+        self._numbers = {member: array("i") for member in (True, False)}
 
     def close(self) -> None:
         """Free the rows."""
@@ -179,11 +157,11 @@ class Shard:
     def add(self, piece: Part) -> None:
         """Take in rows."""
         self._rows[piece.member].append(piece.rows)
-        self._numbers[piece.member].append(piece.numbers)
+        self._numbers[piece.member].frombytes(piece.numbers.tobytes())
 
     def numbers(self, member: bool) -> Array:
         """The numbers of the rows of the shard, or of those that are searched in it."""
-        return self._numbers[member].values
+        return np.array(self._numbers[member], dtype=np.int32)
 
     def read(self, member: bool, rows: slice) -> Array:
         """Some of these rows."""
@@ -193,7 +171,7 @@ class Shard:
 def search_shard(
     shard: Shard, number: int, *, k: int, metric: Metric, recall: float, seed: int, capacity: int
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """What is found in a shard for the rows that are searched in it, for `Nearest.offer`."""
+    """What is found in a shard for the rows that are searched in it, for `NearestSoFar.offer`."""
     numbers = {member: shard.numbers(member) for member in (True, False)}
     own = numbers[True]
     n_pieces = max(1, -(-len(own) // capacity))  # one, unless many rows are in a single cell
@@ -221,31 +199,6 @@ def search_shard(
                     else index.query(rows, count)
                 )
                 yield numbers[member][asked], mine[indices], distances
-
-
-class Numbers:
-    """Numbers of rows in an array that grows.
-
-    Many small arrays, made between large ones that are freed, would keep their memory in use.
-    """
-
-    def __init__(self) -> None:
-        self._array, self._count = np.empty(0, dtype=np.int32), 0
-
-    def append(self, numbers: Array) -> None:
-        """Add numbers after those that are there."""
-        end = self._count + len(numbers)
-        if end > len(self._array):
-            larger = np.empty(max(end, 2 * len(self._array)), dtype=np.int32)
-            larger[: self._count] = self.values
-            self._array = larger
-        self._array[self._count : end] = numbers
-        self._count = end
-
-    @property
-    def values(self) -> Array:
-        """All numbers."""
-        return self._array[: self._count]
 
 
 @dataclass(frozen=True)

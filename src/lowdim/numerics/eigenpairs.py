@@ -29,6 +29,9 @@ from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.numerics.eigensolvers import (
     Eigenpairs,
+    Operator,
+    Settings,
+    as_operator,
     chebyshev,
     columns,
     dense,
@@ -42,11 +45,9 @@ from lowdim.numerics.eigensolvers import (
     rayleigh,
     shift_invert,
 )
-from lowdim.numerics.operators import Operator, as_operator
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import phase
-from lowdim.runtime.progress import part_counter
-from lowdim.runtime.scheduling import blas_on_one_thread
+from lowdim.runtime.scheduling import blas_on_one_thread, part_counter
 
 logger = logging.getLogger("lowdim")
 
@@ -56,6 +57,8 @@ FACTOR_BYTES = 10  # of an entry of a sparse factor: the number, and a share of 
 FACTOR_FLOPS = 4e10  # largest estimated number of operations of a sparse factorisation
 START_DENSE_UP_TO = 64  # size up to which `start_eigenpairs` diagonalises the matrix
 START_RESIDUAL = 1e-6  # relative residual of an eigenpair of a start
+NEAR = 1e-9  # relative gap of eigenvalues in which rounding turns eigenvectors by a millionth
+NEAR_FLOAT32 = 1e-6
 LARGEST_RESIDUAL = 1e-6  # relative residual of an eigenpair above which a warning is issued
 LARGEST_RESIDUAL_FLOAT32 = 1e-3
 
@@ -71,38 +74,26 @@ def top_eigenpairs(
 ) -> Eigenpairs:
     """The k largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
 
-    Parameters
-    ----------
-    A : array, CSR matrix or Operator
-    k : int
-    solver : {"auto", "dense", "arpack"}
-    tol : float
-        Relative residual to reach; 0: as small as rounding allows.
-    max_iter : int, default=None
-        Largest number of iterations of an iterative solver.
-    seed : int, RandomState or None
-        Of the start of an iterative solver; None is a fixed seed.
-
-    Returns
-    -------
-    Eigenpairs
+    A is an array, a CSR matrix or an `Operator`. The solver is "auto", "dense" or "arpack", whose
+    iterations end at a relative residual of `tol` (0: as small as rounding allows) or after
+    `max_iter`; `seed` (None: a fixed one) is that of their start.
     """
     from scipy.sparse.linalg import ArpackNoConvergence
 
-    operator = as_operator(A)
+    operator, settings = as_operator(A), Settings(tol, max_iter, seed)
     solver = _choose(operator.n, k, solver, "arpack")
     with _eigenvectors(operator) as operator:
         if solver == "dense":
-            pairs = dense(A, operator, k, top=True)
+            pairs = dense(A, operator, min(k + 1, operator.n), top=True)
         elif operator.dense:
-            pairs = krylov(operator, k, tol, max_iter, seed)
+            pairs = krylov(operator, k, settings)
         else:
             try:
-                pairs = lanczos(operator, k, tol, max_iter, seed)
+                pairs = lanczos(operator, k + 1, settings)
             except ArpackNoConvergence:
                 logger.warning("Lanczos iterations did not converge; going on in blocks")
-                pairs = krylov(operator, k, tol, max_iter, seed)
-    return _sort_and_check(operator, pairs, np.argsort(-pairs.values, kind="stable"), None)
+                pairs = krylov(operator, k, settings)
+    return _sort_and_check(operator, pairs, k, top=True)
 
 
 def bottom_eigenpairs(
@@ -115,45 +106,35 @@ def bottom_eigenpairs(
     tol: float = 0.0,
     max_iter: int | None = None,
     seed: Any = None,
+    announce: bool = True,
 ) -> Eigenpairs:
-    """The k smallest eigenvalues of a positive semidefinite matrix, ascending.
+    """The k smallest eigenvalues of a positive semidefinite matrix, ascending, and their
+    eigenvectors.
 
-    Parameters
-    ----------
-    A : array, CSR matrix or Operator
-    k : int
-    B : array of shape (n,), default=None
-        Diagonal of a positive definite mass matrix: solve A v = lambda B v with v' B v = 1.
-    tol, max_iter, seed
-        As in `top_eigenpairs`.
-    null : array of shape (n,) or (n, r), default=None
-        Known null vectors of A, which are left out of the result.
-    solver : {"auto", "dense", "arpack", "shift-invert", "lobpcg"}
-
-    Returns
-    -------
-    Eigenpairs
+    B is the diagonal of a positive definite mass matrix: then A v = lambda B v with v' B v = 1.
+    `null` are known null vectors of A, which are left out of the result. The solver is "auto",
+    "dense", "arpack", "shift-invert" or "lobpcg"; `announce` is whether to warn if the next
+    eigenvalue equals the last one; the other parameters are those of `top_eigenpairs`.
     """
     if B is not None:  # with u = B^(1/2) v the problem is an ordinary one
         scale = 1 / np.sqrt(B)
         null = None if null is None else np.asarray(null).reshape(len(B), -1) / scale[:, None]
-        inner = bottom_eigenpairs(
-            scale_both_sides(A, scale),
-            k,
-            null=null,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            seed=seed,
-        )
+        options: dict[str, Any] = {
+            "tol": tol,
+            "max_iter": max_iter,
+            "seed": seed,
+            "announce": announce,
+        }
+        scaled = scale_both_sides(A, scale)
+        inner = bottom_eigenpairs(scaled, k, null=null, solver=solver, **options)
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A)
     basis = _orthonormal(null, operator)
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
     with _eigenvectors(operator) as operator:
-        pairs = _solve_bottom(A, operator, k, basis, solver, tol, max_iter, seed)
-    return _sort_and_check(operator, pairs, np.argsort(pairs.values, kind="stable"), basis)
+        pairs = _solve_bottom(A, operator, k, basis, solver, Settings(tol, max_iter, seed))
+    return _sort_and_check(operator, pairs, k, top=False, basis=basis, announce=announce)
 
 
 def start_eigenpairs(A: Any, k: int) -> Eigenpairs:
@@ -168,8 +149,9 @@ def start_eigenpairs(A: Any, k: int) -> Eigenpairs:
         values, vectors = symmetric_eigen((full + full.T) / 2)
         pairs = Eigenpairs(values[::-1][:k], vectors[:, ::-1][:, :k])
     else:
-        pairs = krylov(operator, k, START_RESIDUAL, None, None)
-    return Eigenpairs(pairs.values, fix_signs(pairs.vectors.astype(operator.dtype, copy=False)))
+        pairs = krylov(operator, k, Settings(START_RESIDUAL))
+    vectors = fix_signs(pairs.vectors.astype(operator.dtype, copy=False))
+    return Eigenpairs(pairs.values[:k], vectors)
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -178,6 +160,60 @@ def fix_signs(vectors: Array) -> Array:
     first = (size >= size.max(axis=1, initial=0, keepdims=True) * (1 - 1e-6)).argmax(axis=1)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1, 1)
     return np.asarray(vectors * signs.astype(vectors.dtype))
+
+
+def settle(
+    values: Array, vectors: Array, norm: float | None = None, *, announce: bool = True
+) -> Array:
+    """Eigenvectors with signs, and bases of the spaces of equal eigenvalues, fixed by rule, so that
+    rounding does not decide them.
+
+    The first eigenvector of such a space is the direction in it of the row that is longest in it,
+    the next one that of the row whose remainder is longest, and so on. `norm` is that of the
+    matrix. None: the values are descending, and those that are nearly zero are not looked at.
+
+    `announce`: warn of axes whose eigenvalues differ so little that rounding turns them, or of
+    which only one is on the map: the last of the `values` may be the first that is left out.
+    """
+    k, top = vectors.shape[1], norm is None
+    near = NEAR_FLOAT32 if vectors.dtype == np.float32 else NEAR
+    size = float(values.max(initial=0)) if norm is None else norm
+    large = np.maximum(values[1:], values[:-1])
+    counts = large > (near * size if top else -1)
+    gaps, rounding = np.abs(np.diff(values)), 16 * float(np.finfo(vectors.dtype).eps) * size
+    equal = counts & (gaps <= 1e-3 * near * large + rounding)
+    unstable = (counts & (gaps <= near * large)) | equal
+    for space in np.split(np.arange(k), np.flatnonzero(~equal[: max(k - 1, 0)]) + 1):
+        if len(space) > 1:
+            vectors[:, space] = _along_rows(vectors[:, space])
+    unstable[: k - 1] &= ~equal[: k - 1]
+    if announce and unstable.any():
+        first = int(unstable.argmax())
+        cut = first == k - 1
+        checks.warn(
+            f"Axes {first} and {first + 1} of the map are exchangeable"
+            + (f", and axis {k} is left out" if cut else "")
+            + ": their eigenvalues are equal, so that rounding decides how the map is turned in "
+            "their plane, and coordinates can differ between machines. Symmetric data, such as a "
+            "circle or a grid, have such axes, and graphs in pieces that are hardly connected."
+            + (f" Change {argument('n_components')} by one." if cut else "")
+        )
+    return fix_signs(vectors)
+
+
+def _along_rows(V: Array) -> Array:
+    """V with its columns turned to the directions of its longest rows, each orthogonal to the
+    rows before it."""
+    turn = np.zeros((V.shape[1], 0), V.dtype)
+    left = np.einsum("ij,ij->i", V, V)
+    for _ in range(V.shape[1]):
+        row = V[(left >= left.max() * (1 - 1e-6)).argmax()]  # the first of equals
+        for _ in range(2):  # orthogonalising twice is enough
+            row = row - turn @ (turn.T @ row)
+            row = row / np.linalg.norm(row)
+        turn = np.column_stack([turn, row])
+        left = left - (V @ row) ** 2
+    return np.asarray(V @ turn)
 
 
 def spectrum_size(A: Any, known: Eigenpairs, *, exact: bool) -> float:
@@ -229,11 +265,23 @@ def _choose(n: int, k: int, solver: str, otherwise: str) -> str:
 
 
 def _sort_and_check(
-    operator: Operator, pairs: Eigenpairs, order: Array, basis: Array | None
+    operator: Operator,
+    pairs: Eigenpairs,
+    k: int,
+    *,
+    top: bool,
+    basis: Array | None = None,
+    announce: bool = True,
 ) -> Eigenpairs:
-    """Eigenpairs in the given order with fixed signs; warns if a residual is too large."""
-    values, vectors = pairs.values[order], fix_signs(pairs.vectors[:, order])
-    vectors = vectors.astype(operator.dtype, copy=False)
+    """The first k eigenpairs, settled; warns if a residual is too large.
+
+    There may be one more, or its eigenvalue alone.
+    """
+    order = np.argsort(-pairs.values if top else pairs.values, kind="stable")
+    values = pairs.values[order]
+    vectors = pairs.vectors[:, order[:k]].astype(operator.dtype)
+    norm = None if top else norm_estimate(operator)
+    vectors, values = settle(values[: k + announce], vectors, norm), values[:k]
     if vectors.shape[1]:
         products = to_numpy(operator.matmat(columns(operator, vectors)))
         if basis is not None:  # eigenvectors of A restricted to the complement of `basis`
@@ -254,38 +302,32 @@ def _sort_and_check(
 
 
 def _solve_bottom(
-    A: Any,
-    operator: Operator,
-    k: int,
-    basis: Array | None,
-    solver: str,
-    tol: float,
-    max_iter: int | None,
-    seed: Any,
+    A: Any, operator: Operator, k: int, basis: Array | None, solver: str, settings: Settings
 ) -> Eigenpairs:
     """The smallest eigenpairs; LOBPCG takes over if another solver fails."""
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if solver == "dense":
-        return dense(A, operator, k, top=False, basis=basis)
+        return dense(A, operator, min(k + 1, operator.n), top=False, basis=basis)
     if solver == "bottom":
         solver = "shift-invert" if _factors_cheaply(A) else "arpack"
         if solver == "arpack" and is_sparse(A):
-            pairs = chebyshev(A.tocsr(), operator, k, basis, tol, seed)
+            pairs = chebyshev(A.tocsr(), operator, k, basis, settings)
             if pairs is not None:
                 return pairs
             logger.info("The eigenvalues are close to each other; going on with Lanczos iterations")
     if solver == "shift-invert":
         try:
-            return shift_invert(A, operator, k, basis, tol, max_iter, seed)
+            return shift_invert(A, operator, k, basis, settings)
         except (RuntimeError, TypeError, ArpackNoConvergence) as error:
             logger.warning("shift-invert failed (%s); going on with LOBPCG", error)
     elif solver == "arpack":
         try:
-            return lanczos(lift(operator, basis), k, tol, max_iter or 100, seed, sign=-1.0)
+            capped = settings._replace(max_iter=settings.max_iter or 100)
+            return lanczos(lift(operator, basis), k, capped, sign=-1.0)
         except ArpackNoConvergence:
             logger.warning("Lanczos iterations did not converge; going on with LOBPCG")
-    return lobpcg(A, operator, k, basis, tol, max_iter, seed)
+    return lobpcg(A, operator, k, basis, settings)
 
 
 def _factors_cheaply(A: Any) -> bool:
@@ -313,8 +355,8 @@ def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
     """An orthonormal basis of the null vectors."""
     if null is None:
         return None
-    columns = np.asarray(null, dtype=operator.dtype).reshape(operator.n, -1)
-    return np.linalg.qr(columns)[0]
+    vectors = np.asarray(null, dtype=operator.dtype).reshape(operator.n, -1)
+    return np.linalg.qr(vectors)[0]
 
 
 def scale_both_sides(A: Any, scale: Array) -> Any:

@@ -1,10 +1,11 @@
-"""The algorithms that `spectral` chooses from: extreme eigenpairs of a symmetric operator."""
+"""Symmetric operators, and the algorithms for their extreme eigenpairs; `eigenpairs` chooses."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from lowdim.backends import backend
 from lowdim.backends.generic import (
+    column_means,
     column_norms,
     combine,
     convert_like,
@@ -23,33 +25,80 @@ from lowdim.backends.generic import (
     select_columns,
     to_numpy,
 )
-from lowdim.backends.native.algebra import NARROW_COLUMNS, gram, matmul, times
+from lowdim.backends.native.algebra import gram, times
 from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.backends.subspace import Problem, smallest_eigenpairs
-from lowdim.checks import Array, check_random_state, is_sparse
-from lowdim.numerics.operators import Operator, symmetric_lu
+from lowdim.checks import Array, fixed_random_state, is_sparse
 
 GUARD = 4  # columns beyond those asked for, at least, of `chebyshev`
 MOST_PRODUCTS = 4000  # with these columns, of `chebyshev`
-LEAST_ITERATED = 400  # rows of an array from which iterations for a few eigenpairs pay
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A symmetric n x n matrix that is defined by its products and need not be stored.
+
+    `matmat` multiplies it with V of shape (n, k). It is `dense` if a product reads n^2 numbers, so
+    that its time hardly depends on k; `matmat` then takes arrays of either kind that
+    `Backend.matmul` does.
+    """
+
+    n: int
+    dtype: Any
+    matmat: Callable[[Any], Any]
+    dense: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.n
+
+
+def as_operator(A: Any) -> Operator:
+    """A symmetric array, sparse matrix or `Operator` as an `Operator`."""
+    if isinstance(A, Operator):
+        return A
+    if is_sparse(A):
+        csr = A.tocsr()
+        return Operator(csr.shape[0], csr.dtype, lambda V: backend().spmm(csr, V))
+    return Operator(len(A), A.dtype, lambda V: backend().matmul(A, V), dense=True)
+
+
+def center(A: Operator) -> Operator:
+    """J A J with the centring matrix J = I - 11'/n."""
+
+    def product(V: Any) -> Any:
+        out = A.matmat(V - column_means(V))
+        return out - column_means(out)
+
+    return Operator(A.n, A.dtype, product, A.dense)
 
 
 class Eigenpairs(NamedTuple):
-    """Eigenvalues and, as columns, eigenvectors."""
+    """Eigenvalues and, as columns, eigenvectors.
+
+    A solver may give one pair more than it was asked for, or its value alone.
+    """
 
     values: Array
     vectors: Array
 
 
+class Settings(NamedTuple):
+    """Where iterations end, by relative residual and number, and the seed of their start."""
+
+    tol: float
+    max_iter: int | None = None
+    seed: Any = None
+
+
 def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = None) -> Eigenpairs:
     """By LAPACK; null vectors in `basis` are moved to the top of the spectrum."""
-    n = operator.n
     if isinstance(A, np.ndarray):
         full = A
     elif is_sparse(A):
         full = A.toarray()
     else:
-        full = operator.matmat(np.eye(n, dtype=operator.dtype))
+        full = operator.matmat(np.eye(operator.n, dtype=operator.dtype))
     full = full + full.T
     full /= 2
     if basis is not None:  # above every other eigenvalue
@@ -58,18 +107,8 @@ def dense(A: Any, operator: Operator, k: int, top: bool, basis: Array | None = N
     return _lapack(full, k, top)
 
 
-def extreme_eigh(A: Array, k: int, top: bool) -> Eigenpairs:
-    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, to rounding."""
-    width = 4 * (k // 4 + 1)
-    if top and k > 0 and len(A) >= LEAST_ITERATED and width <= NARROW_COLUMNS:
-        pairs = _block_lanczos(A, k, width)
-        if pairs is not None:
-            return pairs
-    return _lapack(A, k, top)
-
-
 def _lapack(A: Array, k: int, top: bool) -> Eigenpairs:
-    """As `extreme_eigh`, by LAPACK."""
+    """The k largest (or smallest) eigenpairs of a symmetric array, ascending, by LAPACK."""
     from scipy.linalg import eigh
 
     n = len(A)
@@ -82,44 +121,7 @@ def _lapack(A: Array, k: int, top: bool) -> Eigenpairs:
     return Eigenpairs(values[span[0] : span[1] + 1], vectors[:, span[0] : span[1] + 1])
 
 
-def _block_lanczos(A: Array, k: int, width: int) -> Eigenpairs | None:
-    """The k largest eigenpairs of a symmetric array, ascending, by Lanczos iterations in blocks.
-
-    The blocks are wider than k, so equal eigenvalues are all found. Returns None where LAPACK is
-    the better choice: if the residuals decrease too slowly for the subspace to stay below a fifth
-    of all dimensions, because there is no gap in the spectrum, or if A maps the subspace into
-    itself before the residuals vanish.
-    """
-    n, eps = len(A), float(np.finfo(A.dtype).eps)
-    tol, most = 32 * eps, n // 5
-    Q = np.empty((n, most), dtype=A.dtype, order="F")
-    T = np.zeros((most, most), dtype=A.dtype)  # Q' A Q
-    V = np.linalg.qr(np.random.RandomState(0).uniform(-1, 1, (n, width)).astype(A.dtype))[0]
-    for end in range(width, most + 1, width):
-        new, basis = slice(end - width, end), Q[:, :end]
-        Q[:, new] = V
-        W = matmul(A, V)
-        inner = basis.T @ W
-        W -= basis @ inner
-        again = basis.T @ W  # orthogonalising twice is enough
-        W -= basis @ again
-        T[:end, new] = inner + again
-        T[new, :end] = T[:end, new].T
-        size = np.abs(T[:end, :end]).max()
-        if not 0 < size < np.inf:
-            return None
-        V, R = np.linalg.qr(W)
-        values, S = np.linalg.eigh(T[:end, :end])
-        residual = np.linalg.norm(R @ S[new, -k:], axis=0).max() / size
-        if residual <= tol:
-            return Eigenpairs(values[-k:], basis @ S[:, -k:])
-        slow = end >= most // 3 and residual > tol ** (0.75 * end / most)
-        if slow or np.abs(np.diagonal(R)).min() <= 100 * eps * size:
-            return None
-    return None
-
-
-def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any) -> Eigenpairs:
+def krylov(operator: Operator, k: int, settings: Settings) -> Eigenpairs:
     """The largest eigenvalues of a dense matrix by block Krylov iterations.
 
     A product with eight columns takes little more time than with one, because reading the matrix
@@ -129,15 +131,15 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
     width = max(8, 4 * -(-(k + 2) // 4))
     most = max(8 * width, 2 * k + 4 * width)
     floor = 1e-6 if operator.dtype == np.float32 else 1e-13
-    Q = qr(columns(operator, random_start(operator, width, seed)))[0]
+    Q = qr(columns(operator, random_start(operator, width, settings.seed)))[0]
     AQ = operator.matmat(Q)
-    for _ in range(max_iter or 200):
+    for _ in range(settings.max_iter or 200):
         values, S = rayleigh(Q, AQ)
         turn = convert_like(S[:, :width], Q)
         residuals = combine(AQ, turn) - combine(Q, turn) * convert_like(values[:width], Q)
         size = max(float(np.abs(values).max()), 1e-300)
         lengths = column_norms(residuals)
-        converged = lengths[:k].max() <= max(tol, floor) * size
+        converged = lengths[:k].max() <= max(settings.tol, floor) * size
         fresh = residuals[:, :0] if converged else _new_directions(residuals, lengths, Q)
         if not fresh.shape[1]:  # accurate enough, or the subspace is invariant
             break
@@ -147,12 +149,10 @@ def krylov(operator: Operator, k: int, tol: float, max_iter: int | None, seed: A
         Q, AQ = join_columns(Q, fresh), join_columns(AQ, operator.matmat(fresh))
     else:
         values, S = rayleigh(Q, AQ)
-    return Eigenpairs(values[:k], to_numpy(combine(Q, convert_like(S[:, :k], Q))))
+    return Eigenpairs(values[: k + 1], to_numpy(combine(Q, convert_like(S[:, :k], Q))))
 
 
-def lanczos(
-    operator: Operator, k: int, tol: float, max_iter: int | None, seed: Any, sign: float = 1.0
-) -> Eigenpairs:
+def lanczos(operator: Operator, k: int, settings: Settings, sign: float = 1.0) -> Eigenpairs:
     """The largest eigenvalues of sign * A by implicitly restarted Lanczos iterations."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -160,12 +160,15 @@ def lanczos(
         return np.asarray(sign * operator.matmat(v.reshape(-1, 1))[:, 0])
 
     A = LinearOperator(operator.shape, matvec=product, dtype=operator.dtype)
-    start = random_start(operator, 1, seed)[:, 0]
-    basis = min(operator.n - 1, max(2 * k + 1, 20))
-    options: dict[str, Any] = {"rng": np.random.default_rng(0)} if _restarts_can_be_seeded() else {}
-    values, vectors = eigsh(
-        A, k, which="LA", tol=tol, maxiter=max_iter, v0=start, ncv=basis, **options
-    )
+    options: dict[str, Any] = {
+        "tol": settings.tol,
+        "maxiter": settings.max_iter,
+        "v0": random_start(operator, 1, settings.seed)[:, 0],
+        "ncv": min(operator.n - 1, max(2 * k + 1, 20)),
+    }
+    if _restarts_can_be_seeded():
+        options["rng"] = np.random.default_rng(0)
+    values, vectors = eigsh(A, k, which="LA", **options)
     return Eigenpairs(sign * values, vectors)
 
 
@@ -181,7 +184,7 @@ def _restarts_can_be_seeded() -> bool:
 
 
 def chebyshev(
-    A: Any, operator: Operator, k: int, basis: Array | None, tol: float, seed: Any
+    A: Any, operator: Operator, k: int, basis: Array | None, settings: Settings
 ) -> Eigenpairs | None:
     """The smallest eigenvalues of a sparse positive semidefinite matrix by filtered subspaces.
 
@@ -196,8 +199,8 @@ def chebyshev(
     width = -(-(k + max(GUARD, k // 4)) // 8) * 8  # products take eight columns at once
     width = min(width, operator.n - (0 if basis is None else basis.shape[1]))
     problem = Problem(step, _norm_bound(A), basis, gram, times, lambda V: qr(V)[0])
-    start = random_start(operator, width, seed)
-    pairs = smallest_eigenpairs(problem, start, k, max(tol, floor), MOST_PRODUCTS)
+    start = random_start(operator, width, settings.seed)
+    pairs = smallest_eigenpairs(problem, start, k, max(settings.tol, floor), MOST_PRODUCTS)
     return None if pairs is None else Eigenpairs(*pairs)
 
 
@@ -217,14 +220,21 @@ def _norm_bound(A: Any) -> float:
     return rounding * min(float(once.max()), float(ratio.max())) or 1.0
 
 
+def symmetric_lu(A: Any) -> Any:
+    """SuperLU factors of a sparse symmetric matrix, ordered by minimum degree without pivoting."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    return splu(
+        csc_array(A),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+
+
 def shift_invert(
-    A: Any,
-    operator: Operator,
-    k: int,
-    basis: Array | None,
-    tol: float,
-    max_iter: int | None,
-    seed: Any,
+    A: Any, operator: Operator, k: int, basis: Array | None, settings: Settings
 ) -> Eigenpairs:
     """The smallest eigenvalues by Lanczos iterations on the inverse of A + shift, orthogonal to
     the null vectors in `basis`."""
@@ -239,56 +249,42 @@ def shift_invert(
     factor = symmetric_lu(sparse + shift * eye_array(operator.n, format="csc"))
 
     def solve(V: Array) -> Array:
-        inside = V if basis is None else V - basis @ (basis.T @ V)
+        inside = V if basis is None else _project_out(basis, V)
         x = factor.solve(np.ascontiguousarray(inside, dtype=np.float64))
-        return np.asarray(x if basis is None else x - basis @ (basis.T @ x))
+        return np.asarray(x if basis is None else _project_out(basis, x))
 
-    inverse = Operator(operator.n, np.dtype(np.float64), solve)
-    pairs = lanczos(inverse, k, tol, max_iter, seed)
-    return _rayleigh_ritz(operator, pairs.vectors)
+    pairs = lanczos(Operator(operator.n, np.dtype(np.float64), solve), k + 1, settings)
+    ritz = np.linalg.qr(pairs.vectors)[0].astype(operator.dtype, copy=False)
+    values, rotation = np.linalg.eigh(ritz.T @ operator.matmat(ritz))
+    return Eigenpairs(values, ritz @ rotation)
 
 
 def lobpcg(
-    A: Any,
-    operator: Operator,
-    k: int,
-    basis: Array | None,
-    tol: float,
-    max_iter: int | None,
-    seed: Any,
+    A: Any, operator: Operator, k: int, basis: Array | None, settings: Settings
 ) -> Eigenpairs:
     """The smallest eigenvalues by LOBPCG (Knyazev 2001), preconditioned by the diagonal of A."""
-    from scipy.sparse.linalg import LinearOperator
     from scipy.sparse.linalg import lobpcg as scipy_lobpcg
 
     preconditioner = None
     if hasattr(A, "diagonal"):  # an `Operator` has none
-        diagonal = np.maximum(A.diagonal(), 1e-12 * max(float(A.diagonal().max()), 1e-300))
+        diagonal = np.maximum(A.diagonal(), 1e-12 * max(float(A.diagonal().max()), 1e-300))[:, None]
 
         def preconditioner(V: Array) -> Array:
-            return np.asarray(V / diagonal[:, None])
-
-    def linear_operator(product: Callable[[Array], Array]) -> Any:
-        def multiply_one(v: Array) -> Array:
-            return product(v.reshape(-1, 1))[:, 0]
-
-        return LinearOperator(
-            operator.shape, matvec=multiply_one, matmat=product, dtype=operator.dtype
-        )
+            return np.asarray(V / diagonal)
 
     guard = min(k + 5, operator.n // 5)
-    with warnings.catch_warnings():  # `spectral` checks the residuals and warns
+    with warnings.catch_warnings():  # `eigenpairs` checks the residuals and warns
         warnings.simplefilter("ignore", UserWarning)
         values, vectors = scipy_lobpcg(
-            linear_operator(operator.matmat),
-            random_start(operator, max(guard, k), seed),
+            operator.matmat,
+            random_start(operator, max(guard, k), settings.seed),
             Y=basis,
-            M=None if preconditioner is None else linear_operator(preconditioner),
+            M=preconditioner,
             largest=False,
-            tol=max(tol, 1e-9) * norm_estimate(operator),
-            maxiter=max_iter or 1000,
+            tol=max(settings.tol, 1e-9) * norm_estimate(operator),
+            maxiter=settings.max_iter or 1000,
         )
-    order = np.argsort(values)[:k]
+    order = np.argsort(values)[: k + 1]
     return Eigenpairs(values[order], vectors[:, order])
 
 
@@ -304,7 +300,7 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
     start = project(columns(operator, random_signs(operator, probes, 0)))
     lengths = norms(start)
     V, before, beta = start / lengths.clip(1e-30), None, None
-    steps_of: tuple[list[Any], list[Any]] = ([], [])
+    coefficients: tuple[list[Any], list[Any]] = ([], [])
     for _ in range(steps):  # nothing is copied to the host, which would wait for the device
         W = project(operator.matmat(V))  # V is orthogonal to the known vectors already
         if before is not None:
@@ -313,9 +309,9 @@ def quadrature(operator: Operator, known: Array, probes: int, steps: int) -> flo
         W -= V * alpha
         beta = norms(W)
         before, V = V, W / beta.clip(1e-30)
-        for series, value in zip(steps_of, (alpha, beta), strict=True):
+        for series, value in zip(coefficients, (alpha, beta), strict=True):
             series.append(value[:, None])
-    alphas, betas = (to_numpy(join_columns(*series)).astype(np.float64).T for series in steps_of)
+    alphas, betas = (to_numpy(join_columns(*c)).astype(np.float64).T for c in coefficients)
     lengths = to_numpy(lengths)
     total = 0.0
     for p in range(probes):
@@ -350,13 +346,6 @@ def rayleigh(Q: Any, AQ: Any) -> tuple[Array, Array]:
     return values[::-1], S[:, ::-1]
 
 
-def _rayleigh_ritz(operator: Operator, vectors: Array) -> Eigenpairs:
-    """Rayleigh-Ritz approximations to eigenpairs from the span of `vectors`."""
-    basis = np.linalg.qr(vectors)[0].astype(operator.dtype, copy=False)
-    values, rotation = np.linalg.eigh(basis.T @ operator.matmat(basis))
-    return Eigenpairs(values, basis @ rotation)
-
-
 def _new_directions(W: Any, lengths: Array, Q: Any) -> Any:
     """An orthonormal basis of the part of W that is orthogonal to Q, from the lengths of W."""
     used = lengths > 0
@@ -380,7 +369,7 @@ def columns(operator: Operator, V: Array) -> Any:
 
 def random_start(operator: Operator, width: int, seed: Any) -> Array:
     """Random columns to start an iteration from, uniform in [-1, 1]."""
-    random = check_random_state(0 if seed is None else seed)
+    random = fixed_random_state(seed)
     return np.asarray(random.uniform(-1, 1, (operator.n, width))).astype(operator.dtype)
 
 

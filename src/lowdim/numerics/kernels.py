@@ -1,24 +1,19 @@
-"""Kernels that are functions of two vectors, their matrices and their distances.
-
-Kernels that the neighbour graph of the data defines are in `graph_kernels`.
-"""
+"""Kernels that are functions of two vectors, their matrices and their distances."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import combinations_with_replacement
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.numpy_blocks import unit_length
+from lowdim.backends.numpy_blocks import fill_symmetric, unit_length
 from lowdim.checks import Array, dense, is_sparse
-from lowdim.distances.metrics import Metric
 from lowdim.messages import argument
-from lowdim.numerics.operators import Operator, as_operator, center
+from lowdim.numerics.eigensolvers import Operator, as_operator, center
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks, run
 
@@ -33,16 +28,6 @@ class Kernel:
 
     name: str
     block: Callable[[Any, Any], Array]
-    params: dict[str, Any] = field(default_factory=dict)
-
-    def diagonal(self, rows: Any) -> Array:
-        """k(x, x) of each row."""
-        if self.name in ("rbf", "laplacian"):
-            return np.ones(rows.shape[0], dtype=rows.dtype)
-        if self.name == "linear":
-            return _squares(rows)
-        single = (rows[i : i + 1] for i in range(rows.shape[0]))
-        return np.array([self.block(row, row)[0, 0] for row in single], dtype=rows.dtype)
 
 
 def resolve_kernel(
@@ -56,7 +41,7 @@ def resolve_kernel(
 ) -> Kernel:
     """The kernel of a name or a function of two vectors; gamma defaults to 1 / n_features."""
     if callable(kernel):
-        return Kernel("callable", _pairwise(kernel, dict(params or {})), dict(params or {}))
+        return Kernel("callable", _pairwise(kernel, dict(params or {})))
     name = ALIASES.get(kernel, kernel) if isinstance(kernel, str) else kernel
     checks.choice(name, "kernel", (*NAMES, *ALIASES, "precomputed"))
     gamma = 1.0 / n_features if gamma is None else checks.real(gamma, "gamma", 0)
@@ -70,8 +55,7 @@ def resolve_kernel(
         "sigmoid": lambda A, B: np.tanh(gamma * _inner(A, B) + coef0),
         "cosine": lambda A, B: _inner(unit_length(A), unit_length(B)),
     }
-    used = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    return Kernel(name, blocks.get(name, _precomputed_kernel), used)
+    return Kernel(name, blocks.get(name, _precomputed_kernel))
 
 
 def gaussian(A: Any, B: Any, gamma: float) -> Array:
@@ -98,17 +82,11 @@ def kernel_matrix(rows: Any, kernel: Kernel) -> Array:
         f"The kernel matrix of {n} objects",
         "Use a subset of the rows, or float32.",
     )
-    K = np.empty((n, n), dtype=rows.dtype)
 
-    def fill(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        block = _values(kernel, rows[left], rows[right])
-        K[left, right] = block
-        if left != right:
-            K[right, left] = block.T
+    def tile(left: slice, right: slice) -> Array:
+        return _values(kernel, rows[left], rows[right])
 
-    run(fill, combinations_with_replacement(blocks(n, TILE), 2))
-    return K
+    return fill_symmetric(np.empty((n, n), dtype=rows.dtype), tile, TILE)
 
 
 def cross_kernel(A: Any, B: Any, kernel: Kernel) -> Array:
@@ -163,16 +141,6 @@ class KernelCenter:
 def centered_kernel(K: Array) -> Operator:
     """J K J as an operator; no second n x n matrix."""
     return center(as_operator(K))
-
-
-def kernel_metric(kernel: Kernel) -> Metric:
-    """The distance in feature space: d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)."""
-
-    def block(A: Any, B: Any) -> Array:
-        squares = kernel.diagonal(A)[:, None] - 2 * kernel.block(A, B) + kernel.diagonal(B)
-        return np.asarray(np.sqrt(np.maximum(squares, 0)))
-
-    return Metric("kernel", block, lambda X, name="X", copy=False: checks.vectors(X, name=name))
 
 
 def kernel_distances(K: Array) -> Array:

@@ -14,9 +14,10 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.native.dense import product, singular_vectors
 from lowdim.checks import Array
-from lowdim.summaries import html_facts, short_repr
+from lowdim.summaries import summary
 
 
+@summary("Procrustes")
 @dataclass(frozen=True)
 class Procrustes:
     """The result of `procrustes`.
@@ -46,12 +47,6 @@ class Procrustes:
     correlation: float
     disparity: float
 
-    def __repr__(self) -> str:
-        return short_repr(self, self._facts())
-
-    def _repr_html_(self) -> str:
-        return html_facts("Procrustes", self._facts())
-
     def _facts(self) -> dict[str, Any]:
         return {
             "correlation": self.correlation,
@@ -67,17 +62,12 @@ class Procrustes:
             raise ValueError(
                 f"new has {new.shape[1]} columns, but the alignment is of {len(self.shift)}."
             )
-        moved = self.scale * (new.astype(np.float64) @ self.rotation) + self.shift
+        moved = self.scale * product(new.astype(np.float64), self.rotation.T) + self.shift
         return np.asarray(moved, dtype=new.dtype)
 
 
 def procrustes(
-    target: Any,
-    Y: Any,
-    *,
-    scaling: bool = True,
-    reflection: bool = True,
-    weights: Any = None,
+    target: Any, Y: Any, *, scaling: bool = True, reflection: bool = True, weights: Any = None
 ) -> Procrustes:
     """Align a configuration with a target by translation, rotation and scaling.
 

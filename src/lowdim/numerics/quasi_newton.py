@@ -1,7 +1,8 @@
 """The limited-memory BFGS method for smooth objectives (Liu and Nocedal 1989).
 
-SciPy's driver of the same method takes longer than the objectives of small problems, and its memory
-cannot be saved.
+Its line search is for the strong Wolfe conditions (Nocedal and Wright 2006, section 3.5). SciPy's
+driver of the same method takes twice the time between two evaluations, its memory cannot be saved,
+and its bits depend on the processor.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ import numpy as np
 from lowdim.backends import backend
 from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
-from lowdim.numerics.line_search import Trial, wolfe_step
 from lowdim.numerics.objective import Objective
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.checkpoint import Resumable
 
 CORRECTIONS = 10  # past steps that approximate the Hessian
 SPAN = 5  # iterations over which progress is measured: a single one may be small by chance
 CURVED = float(np.finfo(np.float64).eps)  # least relative change of the slope over a step to keep
+
+DECREASE = 1e-3  # smallest decrease of the value, relative to that of the tangent
+CURVATURE = 0.9  # largest slope after the step, relative to the one before
+MOST_TRIALS = 20
+SHORTEST, LONGEST = 1.1, 4.0  # of an extrapolation, in lengths of the interval before it
+MARGIN = 0.1  # share of the interval that an interpolation keeps from its ends
 
 
 class Minimum(NamedTuple):
@@ -50,36 +57,17 @@ def lbfgs(
 ) -> Minimum:
     """Minimise an objective. Its value never increases.
 
-    Parameters
-    ----------
-    objective : Objective
-    start : array
-    monitor : Monitor
-        Ctrl-C and the callback end the iterations, with the best point so far.
-    tol : float
-        Iterations end when `span` of them together lower the value by less than tol times it, or
-        times `floor` if that is larger.
-    show : callable
-        From x to the coordinates that the callback gets.
-    floor : float
-        See `tol`; for objectives that can become 0.
-    enough : float
-        Iterations end when the value is not larger than this; 0 for objectives that are never
-        negative.
-    after, most : int
-        If this is one of several minimisations with the same monitor: the number of iterations
-        before it, and the largest number of its own iterations (default: `monitor.max_iter`).
-    span : int
-        See `tol`.
-
-    Returns
-    -------
-    Minimum
+    Iterations end when `span` of them together lower the value by less than `tol` times it, or
+    times `floor` if that is larger (for objectives that can become 0), when the value is not larger
+    than `enough`, or with the best point so far by the monitor (Ctrl-C, callback). `show` makes the
+    coordinates that the callback gets from x. If this is one of several minimisations with the same
+    monitor, `after` is the number of iterations before it, and `most` the largest number of its
+    own.
     """
     shape = start.shape
     x, value, gradient = np.array(start, dtype=np.float64).ravel(), math.nan, np.empty(0)
     history: list[float] = []
-    memory = _Memory(x.size)
+    memory = _Memory()
     limit = monitor.max_iter if most is None else most
 
     def evaluate(z: Array) -> tuple[float, Array]:
@@ -139,44 +127,113 @@ def _step(
         return Trial(step, there, dot(slopes, direction), z, slopes)
 
     if slope < 0:  # false for NaN
-        first = 1.0 if memory.count else 1 / math.sqrt(-slope)
+        first = 1.0 if memory.steps else 1 / math.sqrt(-slope)
         trial = wolfe_step(evaluate_along, Trial(0.0, value, slope, x, gradient), first)
         if trial is not None:
             if trial.slope - slope > CURVED * -slope:
                 memory.add(trial.x - x, trial.gradient - gradient)
             return trial
-    if memory.count == 0:
+    if not memory.steps:
         return None
-    memory.count = 0
+    memory.clear()
     return _step(at, x, value, gradient, memory)
 
 
-class _Memory:
+class _Memory(Resumable):
     """Steps and the changes of the gradient over them, which approximate the inverse Hessian."""
 
-    def __init__(self, n: int) -> None:
-        self.steps, self.changes = np.empty((2, CORRECTIONS, n))  # the oldest ones first
-        self.count = 0
+    changing = ("steps", "changes")
+
+    def __init__(self) -> None:
+        self.steps: list[Array] = []  # the oldest one first
+        self.changes: list[Array] = []
         self._direction = backend().quasi_newton_direction
 
     def add(self, step: Array, change: Array) -> None:
         """Remember a step with a positive curvature."""
-        if self.count == CORRECTIONS:
-            for kept in (self.steps, self.changes):
-                kept[:-1] = kept[1:]
-        else:
-            self.count += 1
-        self.steps[self.count - 1], self.changes[self.count - 1] = step, change
+        for kept, new in ((self.steps, step), (self.changes, change)):
+            kept[:] = [*kept[-(CORRECTIONS - 1) :], new]
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self.steps, self.changes = [], []
 
     def direction(self, gradient: Array) -> Array:
         """The direction of descent."""
-        return self._direction(gradient, self.steps[: self.count], self.changes[: self.count])
+        return self._direction(gradient, self.steps, self.changes)
 
-    def state(self) -> dict[str, Array]:
-        """The steps and changes, for a checkpoint."""
-        return {"steps": self.steps[: self.count], "changes": self.changes[: self.count]}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the steps and changes of a checkpoint."""
-        self.count = len(state["steps"])
-        self.steps[: self.count], self.changes[: self.count] = state["steps"], state["changes"]
+# --- line search --------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """A step along a direction, the value and the slope there, and the point and its gradient."""
+
+    step: float
+    value: float
+    slope: float
+    x: Array
+    gradient: Array
+
+
+def wolfe_step(along: Callable[[float], Trial], start: Trial, step: float) -> Trial | None:
+    """A step that lowers the value sufficiently and after which the line is less steep.
+
+    `along` gives the trial of a step, `start` is that of the step 0, with a negative slope, and
+    `step` the first to try. Values that are not finite are taken for large ones. If no step meets
+    both conditions, one that lowers the value sufficiently; None if there is none either.
+    """
+    low, high = start, None  # a minimum lies between them, or beyond `low` if there is no `high`
+    for _ in range(MOST_TRIALS):
+        trial = along(step)
+        tangent = start.value + DECREASE * step * start.slope
+        if not trial.value <= min(tangent, low.value):
+            high = trial
+            step = _interpolate(low, high)
+            continue
+        if abs(trial.slope) <= -CURVATURE * start.slope:
+            return trial
+        before = low
+        if trial.slope * (1.0 if high is None else high.step - low.step) >= 0:
+            high = low
+        low = trial
+        step = _extrapolate(before, low) if high is None else _interpolate(low, high)
+    return low if low.value < start.value else None
+
+
+def _interpolate(low: Trial, high: Trial) -> float:
+    """A step between two trials, by interpolation, kept from their steps.
+
+    If the second one is higher, the step is not longer than to the mean of the minima of the cubic
+    and the quadratic through the trials (More and Thuente 1994, case 1).
+    """
+    width = high.step - low.step
+    share = (_cubic_minimum(low, high) - low.step) / width if width else math.nan
+    rise = high.value - low.value
+    if rise > 0:
+        quadratic = low.slope * width / (low.slope * width - rise) / 2
+        share = min(share, (share + quadratic) / 2)
+    return low.step + width * (min(max(share, MARGIN), 1 - MARGIN) if share == share else 0.5)
+
+
+def _extrapolate(before: Trial, low: Trial) -> float:
+    """A step beyond the second trial, by extrapolation.
+
+    Where the line gets steeper the cubic does not tell how far away the minimum is.
+    """
+    width = low.step - before.step
+    flatter = low.slope > before.slope
+    share = (_cubic_minimum(before, low) - low.step) / width if flatter else math.nan
+    return low.step + width * (min(max(share, SHORTEST), LONGEST) if share > 0 else LONGEST)
+
+
+def _cubic_minimum(a: Trial, b: Trial) -> float:
+    """The step at which the cubic with the values and slopes of two trials is least, or NaN."""
+    width = b.step - a.step
+    theta = a.slope + b.slope - 3 * (b.value - a.value) / width
+    square = theta * theta - a.slope * b.slope
+    if not 0 <= square < math.inf:
+        return math.nan
+    gamma = math.copysign(math.sqrt(square), width)
+    bottom = b.slope - a.slope + 2 * gamma
+    return b.step - width * (b.slope + gamma - theta) / bottom if bottom else math.nan

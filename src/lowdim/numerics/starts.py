@@ -12,15 +12,19 @@ from lowdim.messages import argument
 from lowdim.runtime.elementary import normal_numbers
 
 
-def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...]) -> Array:
-    """Check a start that the user gave as an array; `names` are the other values of init."""
+def check_start(init: Any, shape: tuple[int, int], names: tuple[str, ...], rows: str = "") -> Array:
+    """Check a start that the user gave as an array.
+
+    `names` are the other values of init; `rows` says what the rows are, if not places of objects.
+    """
     is_array = hasattr(init, "shape") or isinstance(init, list | tuple)
     value = np.shape(init) if is_array else repr(init)
     if value != shape:
         listed = ", ".join(map(repr, names))
+        rows = rows or f"one row of {argument('n_components')} coordinates for each object"
         raise ValueError(
-            f"{argument('init')} must be one of {listed} or an array of shape {shape}, one row of "
-            f"{argument('n_components')} coordinates for each object; got {value}."
+            f"{argument('init')} must be one of {listed} or an array of shape {shape}, {rows}; got "
+            f"{value}."
         )
     return np.asarray(checks.vectors(init, name="init"))
 

@@ -12,9 +12,13 @@ from lowdim.backends.native.dense import product
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.numerics.eigenpairs import fix_signs, start_eigenpairs, top_eigenpairs
-from lowdim.numerics.eigensolvers import extreme_eigh
-from lowdim.numerics.operators import Operator
+from lowdim.numerics.eigenpairs import (
+    fix_signs,
+    settle,
+    start_eigenpairs,
+    top_eigenpairs,
+)
+from lowdim.numerics.eigensolvers import Operator
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
 
@@ -42,26 +46,14 @@ def principal_axes(
     power: Any = "auto",
     oversamples: int = 10,
     normalizer: str = "auto",
+    announce: bool = True,
 ) -> Axes:
-    """The k leading principal axes of the rows of X.
+    """The k leading principal axes of the rows of X, an array, CSR matrix or `RowBlocks`.
 
-    Parameters
-    ----------
-    X : array, CSR matrix or RowBlocks of shape (n, d)
-    k : int
-    solver : str
-        One of `SOLVERS`; see `choose` for "auto".
-    seed : int, RandomState or None
-        Of iterative solvers; None is a fixed seed.
-    tol : float
-        Accuracy of "arpack"; 0 stands for machine precision.
-    power, oversamples, normalizer
-        Power iterations, additional columns and normalisation of the randomized solver.
-
-    Returns
-    -------
-    Axes
-        Variances are sums of squares divided by n - 1.
+    The solver is one of `SOLVERS`; see `choose` for "auto". `seed` (None: a fixed one) is that of
+    iterative solvers, `tol` the accuracy of "arpack" (0: machine precision), `power`, `oversamples`
+    and `normalizer` are those of the randomized one. Variances are sums of squares divided by n -
+    1. `announce`: warn of exchangeable axes.
     """
     checks.choice(solver, "svd_solver", SOLVERS)
     n, d = X.shape
@@ -90,33 +82,25 @@ def principal_axes(
                 total = _sum_of_squares(X, mean)
             _require_finite(total, X)
             if solver == "arpack":
-                values, components = _by_lanczos(X, mean, k, tol, seed)
+                pairs = top_eigenpairs(_covariance_operator(X, mean), k, tol=tol, seed=seed)
+                values, components = pairs.values.astype(np.float64), pairs.vectors.T
             elif solver == "randomized":
                 centered = X - mean.astype(X.dtype)
                 values, components = _by_sampling(centered, k, power, oversamples, normalizer, seed)
             else:
                 solve = _by_svd if solver == "full" else _by_gram
                 values, components = solve(X - mean.astype(X.dtype), k)
-    components = fix_signs(components.T).T.astype(X.dtype, copy=False)
+    components = settle(values, components.astype(X.dtype).T, announce=announce).T
+    values = values[:k]
     return Axes(mean, components, np.maximum(values, 0) / max(n - 1, 1), total / max(n - 1, 1))
 
 
 def update_axes(axes: Axes, n: int, X: Array) -> Axes:
-    """The principal axes of n rows, of which the axes are known, and of the rows of X.
+    """The principal axes of n rows, of which the axes are known, and of the rows of X; as many as
+    before.
 
     Exact if the known axes hold all of the variance of the n rows. Otherwise the variance beside
     them counts in the total but in no direction (Ross, Lim, Lin and Yang 2008).
-
-    Parameters
-    ----------
-    axes : Axes
-    n : int
-    X : array of shape (m, d)
-
-    Returns
-    -------
-    Axes
-        As many as there were.
     """
     from scipy.linalg import svd
 
@@ -127,8 +111,8 @@ def update_axes(axes: Axes, n: int, X: Array) -> Axes:
         gap = np.sqrt(n * m / (n + m)) * (axes.mean - near)
         rows = np.concatenate([known, X - near, gap[None, :]]).astype(np.float64)
         if len(rows) > X.shape[1] and k:
-            values, vectors = extreme_eigh(rows.T @ rows, k, top=True)
-            values, components = values[::-1], vectors[:, ::-1].T
+            values, vectors = top_eigenpairs(rows.T @ rows, k)
+            components = vectors.T
         else:
             _, singular, right = svd(rows, full_matrices=False, check_finite=False)
             values, components = singular[:k] ** 2, right[:k]
@@ -190,7 +174,7 @@ def _sum_of_squares(X: Any, mean: Array) -> float:
         block = X[rows] - center
         return float(np.einsum("ij,ij->", block, block))
 
-    return float(sum(run(spread, _parts(X))))
+    return float(sum(run(spread, blocks(X.shape[0], SUM_ROWS))))
 
 
 def _require_finite(total: float, X: Any) -> None:
@@ -202,23 +186,18 @@ def _require_finite(total: float, X: Any) -> None:
         )
 
 
-def _parts(X: Any) -> list[slice]:
-    """Blocks of rows for sums of squares."""
-    return blocks(X.shape[0], SUM_ROWS)
-
-
 def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
     from scipy.linalg import svd
 
     _, s, Vt = svd(X, full_matrices=False, check_finite=False)
-    return s[:k] ** 2, Vt[:k]
+    return s[: k + 1] ** 2, Vt[:k]
 
 
 def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
     """Mean, eigenvalues, axes and the sum of squares."""
     mean, total = _covariances(X)
-    values, vectors = extreme_eigh(total, k, top=True)
-    return mean, values[::-1], vectors[:, ::-1].T, float(np.trace(total))
+    values, vectors = top_eigenpairs(total, k)
+    return mean, values, vectors.T, float(np.trace(total))
 
 
 def _covariances(X: Any) -> tuple[Array, Array]:
@@ -249,8 +228,7 @@ def _scatter_of_block(rows: Array, first: int, center: Array) -> tuple[Array, Ar
 
 def _by_gram(X: Array, k: int) -> tuple[Array, Array]:
     G = backend().matmul(X, X.T).astype(np.float64)
-    values, vectors = extreme_eigh(G, k, top=True)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = top_eigenpairs(G, k)
     axes = np.linalg.qr(X.T @ vectors.astype(X.dtype))[0]  # axes without variance are arbitrary
     return values, axes.T
 
@@ -271,20 +249,8 @@ def _by_sampling(
     # The axes span the right space up to the error of the sample; within it they are rotated so
     # that scores are uncorrelated and their variances are exactly those returned.
     T = backend().matmul(X, Vt.T).astype(np.float64)
-    values, rotation = extreme_eigh(T.T @ T, k, top=True)
-    return values[::-1], rotation[:, ::-1].T.astype(X.dtype) @ Vt
-
-
-def _by_lanczos(X: Any, mean: Array, k: int, tol: float, seed: Any) -> tuple[Array, Array]:
-    center = mean.astype(X.dtype)[:, None]
-    d = X.shape[1]
-
-    def small_side(V: Array) -> Array:
-        inner = X @ V - center.T @ V
-        return np.asarray(X.T @ inner - center * inner.sum(axis=0))
-
-    pairs = top_eigenpairs(Operator(d, X.dtype, small_side), k, tol=tol, seed=seed)
-    return pairs.values.astype(np.float64), pairs.vectors.T
+    values, rotation = top_eigenpairs(T.T @ T, k)
+    return values, rotation.T.astype(X.dtype) @ Vt
 
 
 def principal_scores(rows: Any, k: int) -> Array:

@@ -17,25 +17,12 @@ ADJACENT_WITHIN = {"hexagonal": 1.01, "rectangular": 1.42}  # 6 units around one
 
 
 class UnitGrid:
-    """Units on a rectangular or hexagonal grid with spacing 1, numbered row by row.
+    """`n` units on a rectangular or hexagonal grid with spacing 1, numbered row by row.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows and columns; of length 1 for a chain of units.
-    topology : {"rectangular", "hexagonal"}
-    toroidal : bool
-        Whether opposite sides of the grid are adjacent. A hexagonal one needs an even number of
-        rows.
-
-    Attributes
-    ----------
-    n : int
-        Number of units.
-    coordinates : array of shape (n, len(shape))
-        Places of the units, centred at 0; the first axis runs along the rows.
-    periods : array of shape (len(shape),)
-        Size of the grid along each axis.
+    The shape has rows and columns, or one entry for a chain of units. Opposite sides of a toroidal
+    grid are adjacent; a hexagonal one then needs an even number of rows. `coordinates` are the
+    places of the units, centred at 0, the first axis along the rows; `periods` the size of the grid
+    along each axis.
     """
 
     def __init__(self, shape: tuple[int, ...], topology: str, toroidal: bool) -> None:
@@ -112,9 +99,8 @@ def check_shape(shape: Any, n_components: int, topology: str, toroidal: bool) ->
         raise ValueError(f"{argument('shape')} must have at least 2 units, got {shape!r}.")
     if toroidal and topology == "hexagonal" and len(sides) == 2 and sides[0] % 2:
         raise ValueError(
-            f"{argument('shape')} must "
-            "have an even number of rows if a hexagonal grid is toroidal, got "
-            f"{shape!r}."
+            f"{argument('shape')} must have an even number of rows if a hexagonal grid is "
+            f"toroidal, got {shape!r}."
         )
     return sides
 
@@ -122,16 +108,8 @@ def check_shape(shape: Any, n_components: int, topology: str, toroidal: bool) ->
 def choose_shape(
     n_units: float, spread: Array, n_components: int, topology: str, toroidal: bool
 ) -> tuple[int, ...]:
-    """A shape of about `n_units` units whose sides are in the ratio of the spread of the data.
-
-    Parameters
-    ----------
-    n_units : float
-    spread : array
-        Standard deviations of the data along its principal axes, descending.
-    n_components, topology, toroidal
-        See `UnitGrid`.
-    """
+    """A shape of about `n_units` units whose sides are in the ratio of the spread of the data,
+    its standard deviations along its principal axes, descending."""
     if n_components == 1:
         return (max(2, round(n_units)),)
     wide, narrow = float(spread[0]), float(spread[1]) if len(spread) > 1 else 0.0

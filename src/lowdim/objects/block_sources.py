@@ -18,7 +18,7 @@ import numpy as np
 from lowdim.checks import Array, as_frame, float_dtype, mapped_file
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.objects.dask_rows import DaskRows, is_dask
+from lowdim.objects.dask_rows import DaskRows
 from lowdim.objects.parquet_rows import ParquetRows, parquet_files
 from lowdim.runtime import memory
 from lowdim.runtime.tasks import tasks
@@ -28,13 +28,16 @@ IN_MEMORY_SHARE = 8  # the memory of a computation, in units of the largest data
 # an index of neighbours holds the rows three times, and methods need as much again
 
 
-def open_source(X: Any) -> Any:
+def open_source(X: Any, *, lazy: bool = False) -> Any:
     """The argument of `fit` or `transform`, with data in files as `RowBlocks` if they are large.
 
     Data in files that are small for the memory of the computation are read, and a small memory map
-    is returned as it is. Whatever is not a source of rows is returned as it is.
+    is returned as it is. Whatever is not a source of rows is returned as it is. With `lazy`, input
+    of Dask is always `DaskRows`.
     """
     X = as_frame(X)
+    if lazy and is_dask(X):
+        return DaskRows(X)
     mapped_file(X)
     largest = largest_whole(is_dask(X)) if _is_source(X) else 0
     if isinstance(X, np.memmap) and X.size * float_dtype(X.dtype).itemsize <= largest:
@@ -43,6 +46,11 @@ def open_source(X: Any) -> Any:
     if source is None:
         return X
     return read_whole(source, "fit") if source.nbytes <= largest else source
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or DataFrame."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "ndim")
 
 
 def largest_whole(dask: bool = False) -> int:

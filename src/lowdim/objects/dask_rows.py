@@ -15,19 +15,10 @@ from lowdim.runtime.tasks import Tasks, tasks
 logger = logging.getLogger("lowdim")
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or DataFrame."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "ndim")
-
-
 class DaskRows(RowBlocks):
     """A two-dimensional Dask array, or a DataFrame with columns of numbers.
 
     Every pass over the rows computes the partitions, unless they have been persisted.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame
     """
 
     def __init__(self, X: Any) -> None:
@@ -64,16 +55,10 @@ class DaskRows(RowBlocks):
         cluster = tasks()
         return cluster if cluster.parallel else LocalTasks()
 
-    def partitions(self) -> list[Any]:
-        """The partitions that are not empty, as `Delayed` arrays."""
-        parts = self._array.to_delayed()[:, 0]
-        return [part for part, (a, b) in zip(parts, pairwise(self.starts), strict=True) if a < b]
-
     def items(self) -> list[Any]:
-        return [
-            (values, part.start, part.stop)
-            for values, part in zip(self.partitions(), self.blocks(), strict=True)
-        ]
+        parts = self._array.to_delayed()[:, 0]
+        ends = pairwise(self.starts.tolist())
+        return [(part, a, b) for part, (a, b) in zip(parts, ends, strict=True) if a < b]
 
     def load(self, item: Any) -> tuple[Array, int]:
         values, start, stop = item

@@ -10,23 +10,6 @@ from lowdim.checks import Array, is_sparse
 from lowdim.runtime.scheduling import blocks
 
 
-def all_identical(rows: Any) -> bool:
-    """Whether all rows of a table have the same values; a missing value differs from all others.
-
-    Of a CSR matrix, rows are compared as they are stored.
-    """
-    n = rows.shape[0]
-    if is_sparse(rows):
-        counts = np.diff(rows.indptr)
-        if (counts != counts[0]).any():
-            return False
-        entries = (side.reshape(n, counts[0]) for side in (rows.indices, rows.data))
-        return all(bool((side == side[0]).all()) for side in entries)
-    if (rows[-1] != rows[0]).any():
-        return False
-    return not any((rows[part] != rows[0]).any() for part in blocks(n))
-
-
 def zero_up_to(D: Array) -> float:
     """Largest value that counts as zero, if the largest dissimilarity is one."""
     return 1e-6 if D.dtype == np.float32 else 1e-12
@@ -35,18 +18,8 @@ def zero_up_to(D: Array) -> float:
 def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
     """Group objects with dissimilarity zero and equal dissimilarities to all other objects.
 
-    Parameters
-    ----------
-    D : array of shape (n, n)
-    floor : float
-        Differences up to this value count as zero.
-
-    Returns
-    -------
-    first : array of int
-        The first object of each group.
-    groups : array of shape (n,)
-        The group of each object.
+    Differences up to `floor` count as zero. Returns the first object of each group, and the group
+    of each object.
     """
     n = len(D)
     groups = np.full(n, -1, dtype=np.int64)
@@ -68,12 +41,7 @@ def merge_identical(D: Array, floor: float) -> tuple[Array, Array]:
 def identical_rows(rows: Any) -> tuple[Array, Array]:
     """Group identical rows of an array or a CSR matrix.
 
-    Returns
-    -------
-    first : array of int
-        The first row of each group, ascending.
-    groups : array of shape (n,)
-        The group of each row.
+    Returns the first row of each group, ascending, and the group of each row.
     """
     if is_sparse(rows):
         rows = rows.copy()

@@ -12,8 +12,6 @@ from lowdim.checks import Array
 
 def choose_landmarks(n: int, count: Any, least: int, seed: Any) -> Array:
     """`count` random objects, ascending (de Silva and Tenenbaum 2004, section 3.2)."""
-    from lowdim.checks import check_random_state
-
     count = checks.integer(count, "n_landmarks", least, n, " (n_samples)")
-    chosen = check_random_state(0 if seed is None else seed).permutation(n)[:count]
+    chosen = checks.fixed_random_state(seed).permutation(n)[:count]
     return np.sort(chosen).astype(np.int32)

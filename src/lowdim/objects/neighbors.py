@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.distances.units import scale_by_power
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import check_k
 from lowdim.neighbor_graphs.search import METHODS, SEED
 from lowdim.objects.block_sources import open_source
 from lowdim.objects.objects import is_precomputed, objects_of
@@ -95,12 +93,12 @@ def neighbors(
     X = X if is_precomputed(metric) else open_source(X)
     objects = objects_of(X, metric, metric_params)
     if k is not None:
-        check_k(k, objects.n, "k")
+        checks.n_neighbors(k, objects.n, "k")
     if radius is not None:
         radius = float(np.ldexp(checks.real(radius, "radius", 0), -objects.exponent))
     seed = index_seed(random_state) if objects.measured else SEED
     graph = objects.neighbor_graph(k, radius, method, recall=recall, seed=seed)
-    result: NeighborGraph = scale_by_power(graph, objects.exponent)
+    result = graph.scale(objects.exponent)
     if objects.exponent:
         checks.distances_in_range(result.distances)
     return result
@@ -108,8 +106,6 @@ def neighbors(
 
 def index_seed(random_state: Any) -> int:
     """The seed of an approximate search as an integer; fixed for None, for reproducible graphs."""
-    from lowdim.checks import check_random_state
-
     if random_state is None:
         return SEED
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(checks.check_random_state(random_state).randint(2**31 - 1))

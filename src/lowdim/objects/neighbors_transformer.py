@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
 from lowdim.checks import Array, float_kind
-from lowdim.distances.metrics import resolve_metric
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.search import METHODS
-from lowdim.objects.objects import MeasuredObjects
+from lowdim.objects.objects import MeasuredObjects, measured_objects
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import use_threads
 
@@ -21,6 +21,7 @@ ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 ARC_BYTES = 14  # of a neighbour at the peak, beside its distances: indices and copies of them
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Transform vectors into the sparse graph of their nearest neighbours.
 
@@ -78,28 +79,15 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     (200, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        mode: str = "distance",
-        n_neighbors: int = 5,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        p: float = 2,
-        method: str = "auto",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.metric_params = metric_params
-        self.p = p
-        self.method = method
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.n_jobs = n_jobs
+    mode: str = "distance"
+    n_neighbors: int = 5
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    p: float = 2
+    method: str = "auto"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the training objects.
@@ -118,10 +106,8 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         checks.choice(self.method, "method", METHODS)
         checks.choice(self.algorithm, "algorithm", ALGORITHMS)
         checks.integer(self.n_neighbors, "n_neighbors", 1)
-        X = checks.as_frame(X)
-        rows = checks.vectors(X, sparse=True)
-        validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True)
-        self.X_fit_, self.n_samples_fit_ = rows, rows.shape[0]
+        self.X_fit_ = self._rows(X, fitting=True)
+        self.n_samples_fit_ = self.X_fit_.shape[0]
         self._cached_objects = self._objects()
         return self
 
@@ -137,16 +123,14 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         CSR matrix of shape (n, n_samples_fit)
         """
         check_is_fitted(self)
-        X = checks.as_frame(X)
-        rows = checks.vectors(X, sparse=True)
-        validate_data(self, X if hasattr(X, "shape") else rows, skip_check_array=True, reset=False)
+        rows = self._rows(X, fitting=False)
         if not hasattr(self, "_cached_objects"):  # after unpickling
             self._cached_objects = self._objects()
         objects = self._cached_objects
         with use_threads(self.n_jobs):
             self._claim(rows.shape[0])
             search = objects.search(self._count(objects.n), self._search_method)
-            return self._matrix(*search(objects.metric.prepare(X)))
+            return self._matrix(*search(objects.metric.prepare(rows)))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The graph of X itself, in which each object is its own first neighbour.
@@ -165,6 +149,13 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         distances = np.hstack([np.zeros((n, 1), graph.distances.dtype), graph.distances])
         return self._matrix(np.hstack([own, graph.indices]), distances)
 
+    def _rows(self, X: Any, fitting: bool) -> Any:
+        X = checks.as_frame(X)
+        rows = checks.vectors(X, sparse=True)
+        shown = X if hasattr(X, "shape") else rows
+        validate_data(self, shown, skip_check_array=True, reset=fitting)
+        return rows
+
     @property
     def _search_method(self) -> str:
         return self.method if self.algorithm == "auto" else "exact"
@@ -174,8 +165,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         params = dict(self.metric_params or {})
         if isinstance(self.metric, str) and self.metric == "minkowski":
             params.setdefault("p", self.p)
-        metric, rows = resolve_metric(self.metric, params, self.X_fit_)
-        return MeasuredObjects(rows, metric)
+        return measured_objects(self.X_fit_, self.metric, params)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

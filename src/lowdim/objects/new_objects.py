@@ -5,6 +5,7 @@ There is one type for each kind of input; see `objects` for the training objects
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,6 @@ from lowdim.neighbor_graphs.exact import distances_to, within_reach
 from lowdim.neighbor_graphs.lists import (
     check_stored_dissimilarities,
     merge_lists,
-    nearest_within,
     pad_lists,
     sparse_rows,
 )
@@ -52,10 +52,8 @@ class NewObjects(Protocol):
         """The training objects within a radius, or the nearest one if there is none."""
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
-        """All pairs with distance at most reach[training object].
-
-        Returns new objects, training objects and distances, one entry per pair.
-        """
+        """The pairs with distance at most reach[training object]: new objects, training objects and
+        distances."""
 
     def vectors(self) -> Any:
         """The new objects as the rows that were given."""
@@ -121,7 +119,7 @@ class MeasuredNewObjects:
 
     def within(self, radius: float) -> tuple[Array, Array]:
         if self.known.in_memory:
-            return nearest_within(self.distances(), radius)
+            return _nearest_within(self.distances(), radius)
         return merge_lists(*self.nearest(1), self.within_reach(np.full(1, radius)))
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
@@ -134,23 +132,23 @@ class MeasuredNewObjects:
 class NewDissimilarities:
     """A matrix of dissimilarities (new x training); NaN, where allowed, marks unknown ones."""
 
-    def __init__(self, matrix: Array) -> None:
-        self.matrix, self.n = matrix, len(matrix)
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.n = matrix, matrix.shape[0]
 
     def subset(self, rows: Any) -> NewDissimilarities:
-        return NewDissimilarities(self.matrix[rows])
+        return type(self)(self.matrix[rows])
 
     def among(self, known: Array) -> NewDissimilarities:
-        return NewDissimilarities(self.matrix[:, known])
+        return type(self)(self.matrix[:, known])
 
     def distances(self) -> Array:
-        return self.matrix
+        return np.asarray(self.matrix)
 
     def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
         return backend().smallest(self.matrix, k)
 
     def within(self, radius: float) -> tuple[Array, Array]:
-        return nearest_within(self.matrix, radius)
+        return _nearest_within(self.matrix, radius)
 
     def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
         new, known = np.nonzero(self.matrix <= reach)
@@ -160,17 +158,8 @@ class NewDissimilarities:
         return self.matrix
 
 
-class NewSparseDissimilarities:
+class NewSparseDissimilarities(NewDissimilarities):
     """A sparse matrix of dissimilarities to some training objects; stored zeros are entries."""
-
-    def __init__(self, matrix: Any) -> None:
-        self.matrix, self.n = matrix, matrix.shape[0]
-
-    def subset(self, rows: Any) -> NewSparseDissimilarities:
-        return NewSparseDissimilarities(self.matrix[rows])
-
-    def among(self, known: Array) -> NewSparseDissimilarities:
-        return NewSparseDissimilarities(self.matrix[:, known])
 
     def distances(self) -> Array:
         raise ValueError(
@@ -189,42 +178,28 @@ class NewSparseDissimilarities:
         near = stored.data <= reach[stored.coords[1]]
         return stored.coords[0][near], stored.coords[1][near], stored.data[near]
 
-    def vectors(self) -> Any:
-        return self.matrix
 
-
-class BlocksAsNew:
+class BlocksAsNew(MeasuredNewObjects):
     """Training objects that are read in blocks, as new objects: to place them by landmarks."""
 
-    def __init__(self, objects: BlockedObjects, known: MeasuredObjects | None = None) -> None:
-        self.objects, self.known, self.n = objects, known, objects.n
+    def __init__(self, objects: BlockedObjects, known: Any = None) -> None:
+        self.blocks, self.n = objects.rows, objects.n
+        self.known = objects if known is None else known
+        self.numbers, self.known_numbers = np.arange(self.n), np.arange(self.known.n)
+        self._neighbor_lists = {}
+
+    @cached_property
+    def rows(self) -> Array:  # all of them; most methods ask for a subset
+        return self.blocks.read(slice(0, self.n))
+
+    def subset(self, rows: slice) -> MeasuredNewObjects:
+        return MeasuredNewObjects(self.blocks.read(rows), self.known, self.numbers[rows])
 
     def among(self, known: Array) -> BlocksAsNew:
-        return BlocksAsNew(self.objects, self.objects.subset(known))
-
-    def subset(self, rows: slice) -> NewObjects:
-        vectors = self.objects.rows.read(rows)
-        known = self.objects if self.known is None else self.known
-        return MeasuredNewObjects(vectors, known, np.arange(rows.start, rows.stop))
-
-    def distances(self) -> Array:
-        return self._all.distances()
-
-    def nearest(self, k: int, method: str = "exact") -> tuple[Array, Array]:
-        return self._all.nearest(k, method)
-
-    def within(self, radius: float) -> tuple[Array, Array]:
-        return self._all.within(radius)
-
-    def within_reach(self, reach: Array) -> tuple[Array, Array, Array]:
-        return self._all.within_reach(reach)
+        return BlocksAsNew(BlockedObjects(self.blocks, self.known.metric), self.known.subset(known))
 
     def vectors(self) -> Array:
-        return read_whole(self.objects.rows, "This method")
-
-    @property
-    def _all(self) -> NewObjects:
-        return self.subset(slice(0, self.n))
+        return read_whole(self.blocks, "This method")
 
 
 def as_new(objects: Objects) -> NewObjects:
@@ -237,19 +212,19 @@ def as_new(objects: Objects) -> NewObjects:
 
 
 def check_relations(X: Any, *, unknown_pairs: bool = False, exponent: int = 0) -> NewObjects:
-    """Check a matrix of dissimilarities between new and training objects.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_new, n_training)
-    unknown_pairs : bool, default=False
-        Whether NaN marks an unknown pair.
-    exponent : int, default=0
-        The dissimilarities of the training objects are in units of 2^exponent.
-    """
+    """Check dissimilarities between new objects (rows) and training objects, whose own are in units
+    of 2^exponent; with `unknown_pairs`, NaN marks an unknown one."""
     if is_sparse(X) and not unknown_pairs:
         return NewSparseDissimilarities(scale_by_power(check_stored_dissimilarities(X), -exponent))
     X = checks.vectors(X, allow_nan=unknown_pairs)
     if X.size and np.nanmin(X, initial=0) < 0:
         raise ValueError(f"X: dissimilarities must not be negative, found {np.nanmin(X):g}.")
     return NewDissimilarities(scale_by_power(X, -exponent))
+
+
+def _nearest_within(distances: Array, radius: float) -> tuple[Array, Array]:
+    """Indices and distances of each row's entries up to the radius, at least one; padded."""
+    most = max(1, int((distances <= radius).sum(axis=1).max(initial=1)))
+    nearest, lengths = backend().smallest(distances, most)
+    lengths[:, 1:][lengths[:, 1:] > radius] = np.inf
+    return nearest, lengths

@@ -18,7 +18,6 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.fingerprint import fingerprint
 from lowdim.distances.matrices import check_dissimilarities, distance_matrix, distances_from
 from lowdim.distances.metrics import (
     NAN_AWARE,
@@ -27,7 +26,7 @@ from lowdim.distances.metrics import (
     plain_metric,
     resolve_metric,
 )
-from lowdim.distances.row_blocks import RowBlocks
+from lowdim.distances.row_blocks import RowBlocks, fingerprint
 from lowdim.distances.units import SAFE_EXPONENTS, exponent_of, scale_by_power
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import distances_to, nearest_outside
@@ -35,17 +34,16 @@ from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.lists import check_stored_dissimilarities, precomputed_graph
 from lowdim.neighbor_graphs.search import (
     NeighborQuery,
-    digest_of,
-    neighbor_graph,
     neighbor_query,
+    search_all,
 )
 from lowdim.objects.block_sources import read_whole
-from lowdim.objects.identical import all_identical
+from lowdim.objects.geodesic_metric import geodesic
 from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
 
-FORBIDDEN = (*NAN_AWARE, "geodesic", "seuclidean", "mahalanobis", "dot", "poincare")
+NOT_IN_BLOCKS = (*NAN_AWARE, "geodesic", "seuclidean", "mahalanobis", "dot", "poincare")
 """Metrics that need all rows at once, accept missing values, or check their rows first."""
 LARGEST_KEPT_MATRIX = 1024**3  # bytes; a larger matrix of distances is computed in parts
 LARGEST_KEPT_INDEX = 0.25  # of the size of the rows; a larger index is built again for `transform`
@@ -58,6 +56,7 @@ class Objects:
     dtype: np.dtype[Any]
     metric_name: str
     exponent = 0  # dissimilarities are in units of 2^exponent; see `lowdim.distances.units`
+    rows_exponent = 0  # the same for rows, whose unit a metric such as cosine does not depend on
     euclidean = False  # whether the objects are vectors under the Euclidean distance
     complete = False  # whether the dissimilarity of every pair is known
     in_memory = True  # whether vectors are in memory; else they are read in blocks
@@ -154,17 +153,17 @@ class RowObjects(Objects):
         self.rows, self.metric = rows, metric
         self.n, self.dtype = rows.shape[0], checks.float_kind(rows)
         self.metric_name, self.euclidean = metric.name, metric.euclidean
-        self.exponent = metric.distance_exponent
+        self.exponent, self.rows_exponent = metric.distance_exponent, metric.exponent
         self.has_table = rows.ndim == 2
         self._searches: dict[tuple[int | None, str], NeighborQuery] = {}
 
     def fingerprint(self) -> str:
-        return digest_of(self.rows)
+        return fingerprint(self.rows)
 
     def neighbor_graph(
         self, k: int | None, radius: float | None = None, method: str = "exact", **options: Any
     ) -> NeighborGraph:
-        graph, search = neighbor_graph(self.rows, self.metric, k, radius, method, **options)
+        graph, search = search_all(self.rows, self.metric, k, radius, method, **options)
         largest = LARGEST_KEPT_INDEX * getattr(self.rows, "nbytes", 0)
         if search is not None and search.n_bytes <= largest:
             self._searches[k, method] = search
@@ -199,7 +198,7 @@ class MeasuredObjects(RowObjects):
         return self.has_table and not gaps
 
     def identical(self) -> bool:
-        return self.has_table and all_identical(self.rows)
+        return self.has_table and _all_identical(self.rows)
 
     def all_pairs(self) -> Array:
         return distance_matrix(self.rows, self.metric)
@@ -360,16 +359,9 @@ def objects_of(
 ) -> Objects:
     """Check user input and return it as `Objects`.
 
-    Parameters
-    ----------
-    X : array, DataFrame, sparse matrix, sequence, RowBlocks or NeighborGraph
-        Rows for the metric; with metric="precomputed" a dense matrix of dissimilarities, a sparse
-        matrix of some of them, or a neighbour graph.
-    metric : str or callable
-    metric_params : dict, default=None
-        Further arguments of the metric.
-    unknown_pairs : bool, default=False
-        Whether NaN in a matrix of dissimilarities marks an unknown pair.
+    X has rows for the metric (an array, DataFrame, sparse matrix, sequence or `RowBlocks`); with
+    metric="precomputed" it is a dense matrix of dissimilarities, in which NaN marks an unknown pair
+    if that is allowed, a sparse matrix of some of them, or a neighbour graph.
     """
     if not is_precomputed(metric):
         if isinstance(X, NeighborGraph):
@@ -378,11 +370,10 @@ def objects_of(
             )
         if isinstance(X, RowBlocks):
             return blocked_objects(X, metric, metric_params)
-        distance, rows = resolve_metric(metric, metric_params, X)
-        return MeasuredObjects(rows, distance)
+        return measured_objects(X, metric, metric_params)
     if isinstance(X, NeighborGraph):
         exponent = exponent_of(X.check("X").distances)
-        return GivenGraph(scale_by_power(X, -exponent), exponent)
+        return GivenGraph(X.scale(-exponent), exponent)
     if is_sparse(X):
         stored = check_stored_dissimilarities(X)
         exponent = exponent_of(stored)
@@ -390,6 +381,32 @@ def objects_of(
     D = check_known(X) if unknown_pairs else check_dissimilarities(X)
     exponent = exponent_of(D)
     return Dissimilarities(scale_by_power(D, -exponent), exponent)
+
+
+def measured_objects(
+    X: Any, metric: Any = "euclidean", params: dict[str, Any] | None = None
+) -> MeasuredObjects:
+    """Rows in memory, checked, under a metric."""
+    geodesics = isinstance(metric, str) and metric == "geodesic"
+    measure, rows = geodesic(X, params or {}) if geodesics else resolve_metric(metric, params, X)
+    return MeasuredObjects(rows, measure)
+
+
+def _all_identical(rows: Any) -> bool:
+    """Whether all rows of a table have the same values; a missing value differs from all others.
+
+    Of a CSR matrix, rows are compared as they are stored.
+    """
+    n = rows.shape[0]
+    if is_sparse(rows):
+        counts = np.diff(rows.indptr)
+        if (counts != counts[0]).any():
+            return False
+        entries = (side.reshape(n, counts[0]) for side in (rows.indices, rows.data))
+        return all(bool((side == side[0]).all()) for side in entries)
+    if (rows[-1] != rows[0]).any():
+        return False
+    return not any((rows[part] != rows[0]).any() for part in blocks(n))
 
 
 def relative_dissimilarities(objects: Objects) -> tuple[Array, float]:
@@ -404,10 +421,7 @@ def blocked_objects(
 ) -> BlockedObjects:
     """Rows in blocks as objects; reads all of them once, to check them.
 
-    Raises
-    ------
-    ValueError
-        If the metric needs all rows at once, or the numbers are not finite or extreme.
+    ValueError if the metric needs all rows at once, or the numbers are not finite or extreme.
     """
     name = _plain_name(metric, dict(params or {}))
     if name is None:
@@ -428,7 +442,7 @@ def blocked_objects(
 
 def _plain_name(metric: Any, params: dict[str, Any]) -> str | None:
     """The canonical name of a metric that needs a pair of rows alone; None for others."""
-    if not isinstance(metric, str) or metric in FORBIDDEN:
+    if not isinstance(metric, str) or metric in NOT_IN_BLOCKS:
         return None
     name, params = canonical_metric(metric, params)
-    return None if params or name in FORBIDDEN else name
+    return None if params or name in NOT_IN_BLOCKS else name

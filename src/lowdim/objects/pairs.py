@@ -11,36 +11,23 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends.native.dense import dot
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.matrices import check_defined, check_diagonal, check_dissimilarities
-from lowdim.distances.metrics import Metric
+from lowdim.distances.matrices import check_diagonal, check_dissimilarities
 from lowdim.messages import argument
 from lowdim.runtime.elementary import power
-from lowdim.runtime.scheduling import blocks, run
+from lowdim.runtime.scheduling import blocks
 
 PAIRS_AT_ONCE = 2**20  # NumPy makes 64-bit copies of index arrays
-GROUP_OBJECTS = 16  # random groups whose distances are computed as one block
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of objects, first[k] < second[k], with dissimilarities and weights.
-
-    Parameters
-    ----------
-    n : int
-        Number of objects.
-    first, second : int32 arrays
-    values : array
-        Dissimilarities.
-    weights : array or None
-        None: all weights are 1.
-    """
+    """Pairs of n objects, first[k] < second[k], with dissimilarities and weights."""
 
     n: int
-    first: Array
+    first: Array  # int32
     second: Array
     values: Array
-    weights: Array | None = None
+    weights: Array | None = None  # None: all weights are 1
 
     def take(self, chosen: Array) -> Pairs:
         """Some of the pairs, or all in another order."""
@@ -111,14 +98,14 @@ def dense_pairs(D: Array) -> Pairs:
     return pairs if known.all() else pairs.take(np.flatnonzero(known))
 
 
-def sparse_pairs(S: Any, name: str = "X") -> Pairs:
+def sparse_pairs(S: Any) -> Pairs:
     """The pairs that a sparse matrix stores; each pair must be stored once or twice equally."""
-    S = checks.vectors(S, name=name, sparse=True).tocoo()
+    S = checks.vectors(S, sparse=True).tocoo()
     if S.shape[0] != S.shape[1]:
-        raise ValueError(f"{name}: array must be 2-dimensional and square, got shape {S.shape}.")
+        raise ValueError(f"X: array must be 2-dimensional and square, got shape {S.shape}.")
     rows, columns = (side.astype(np.int32) for side in S.coords)
-    _not_negative(rows, columns, S.data, name)
-    check_diagonal(S, name)
+    _not_negative(rows, columns, S.data, "X")
+    check_diagonal(S)
     own = rows == columns
     first, second = np.minimum(rows, columns)[~own], np.maximum(rows, columns)[~own]
     values = S.data[~own]
@@ -132,48 +119,12 @@ def sparse_pairs(S: Any, name: str = "X") -> Pairs:
         at = order[int(apart.argmax())]
         i, j = first[at], second[at]
         raise ValueError(
-            f"{name}: Array must be symmetric, but [{i}, {j}] and [{j}, {i}] differ. Average the "
+            f"X: Array must be symmetric, but [{i}, {j}] and [{j}, {i}] differ. Average the "
             "two, or store one of them."
         )
     kept = np.concatenate([[True], ~twice]) if len(key) else np.empty(0, bool)
     chosen = order[kept]
     return Pairs(S.shape[0], first[chosen], second[chosen], values[kept])
-
-
-def sampled_pairs(
-    rows: Any,
-    metric: Metric,
-    partners: int,
-    random: np.random.RandomState,
-) -> Pairs:
-    """Random pairs of objects and their distances, about `partners` for each object.
-
-    Objects are divided into random groups, arranged on a circle. The distances within each group
-    and to the groups at a few random offsets along the circle are computed. One of the offsets is
-    1, so that the pairs connect all objects.
-    """
-    n = rows.shape[0]
-    order = random.permutation(n).astype(np.int32)
-    groups = [order[part] for part in blocks(n, GROUP_OBJECTS)]
-    half = (len(groups) - 1) // 2
-    strides = 1 + random.permutation(max(half, 1))[: max(1, round(partners / (2 * GROUP_OBJECTS)))]
-    strides = np.unique(np.append(strides, 1))  # a stride of one connects all groups
-
-    def measure(g: int) -> tuple[Array, Array, Array]:
-        own, others = groups[g], [groups[(g + s) % len(groups)] for s in strides]
-        against = np.concatenate([own, *others] if len(groups) > 1 else [own])
-        block = np.asarray(metric.block(rows[own], rows[against]))
-        left, right = np.meshgrid(own, against, indexing="ij")
-        used = left != right
-        check_defined(np.where(used, block, 0), metric, own, against)
-        used[:, : len(own)] &= left[:, : len(own)] < right[:, : len(own)]
-        low, high = np.minimum(left, right)[used], np.maximum(left, right)[used]
-        return low, high, block[used]
-
-    parts = run(measure, range(len(groups)))
-    first, second, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    _, once = np.unique(first.astype(np.int64) * n + second, return_index=True)
-    return Pairs(n, first[once], second[once], values[once].astype(checks.float_kind(rows)))
 
 
 def check_known(D: Any, name: str = "X") -> Array:
@@ -235,26 +186,6 @@ def power_weights(values: Array, alpha: float, smallest: float) -> Array:
     """values^-alpha, with values below `smallest` replaced by it."""
     bounded = np.maximum(values, values.dtype.type(smallest))
     return np.asarray(power(bounded, -alpha))
-
-
-def require_connected(pairs: Pairs) -> None:
-    """Raise ValueError unless the pairs connect all objects; the message names those outside."""
-    from scipy.sparse.csgraph import connected_components
-
-    if pairs.complete:
-        return
-    count, labels = connected_components(pairs.graph(np.ones(len(pairs.first))), directed=False)
-    if count == 1:
-        return
-    sizes = np.bincount(labels)
-    outside = np.flatnonzero(labels != sizes.argmax())
-    listed = ", ".join(map(str, outside[:10])) + (", ..." if len(outside) > 10 else "")
-    raise ValueError(
-        f"X: the known pairs (not missing, weight above 0) leave {count} groups of objects with no "
-        f"link between them, so objects {listed} ({len(outside)} in all) cannot be placed relative "
-        "to the others. Give at least one dissimilarity between each two groups, or embed the "
-        "groups separately."
-    )
 
 
 def _not_negative(rows: Array, columns: Array, values: Array, name: str) -> None:

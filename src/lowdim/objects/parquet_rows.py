@@ -10,6 +10,7 @@ import numpy as np
 
 from lowdim.checks import Array, float_dtype
 from lowdim.distances.row_blocks import RowBlocks
+from lowdim.messages import one_line
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blocks
 
@@ -27,15 +28,8 @@ def parquet_files(path: Path) -> list[Path]:
 class ParquetRows(RowBlocks):
     """The rows of Parquet files with the same columns of numbers, one file after the other.
 
-    A row group is decoded as a whole. The last one is kept, for blocks that are smaller.
-
-    Parameters
-    ----------
-    files : list of path
-    path : path
-        What the user gave: the file, or the folder.
-    columns : list of str, default=None
-        The columns to read; all by default.
+    `path` is what the user gave: the file, or the folder. All columns are read unless some are
+    named. A row group is decoded as a whole. The last one is kept, for blocks that are smaller.
     """
 
     def __init__(self, files: list[Path], path: Path, columns: list[str] | None = None) -> None:
@@ -51,9 +45,8 @@ class ParquetRows(RowBlocks):
             names = list(types) if columns is None else columns
             if not self.names:
                 self.names, self.types = names, [types[name] for name in names]
-                _check_numbers(file, self.names, self.types)
-            else:
-                self._check_same(file, types, names, files[0])
+                _check_numbers(file, types, names)
+            self._check_same(file, types, names, files[0])
             for group in range(about.metadata.num_row_groups):
                 self.groups.append((file.absolute(), group))
                 counts.append(int(about.metadata.row_group(group).num_rows))
@@ -149,11 +142,12 @@ def read_column(files: list[Path], name: str) -> Array:
     return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
 
-def _check_numbers(file: Path, names: list[str], types: list[Any]) -> None:
-    for name, kind in zip(names, types, strict=True):
-        if not _is_number(kind):
+def _check_numbers(file: Path, types: dict[str, Any], names: list[str]) -> None:
+    for name in names:
+        if not _is_number(types[name]):
             raise ValueError(
-                f"X: column {name!r} of {file} holds {kind}, not numbers. Write a file without it."
+                f"X: column {name!r} of {file} holds {types[name]}, not numbers. Write a file "
+                "without it."
             )
 
 
@@ -181,5 +175,5 @@ def _arrow_errors() -> tuple[type[Exception], ...]:
 
 
 def _damage(file: Path, error: Exception) -> str:
-    reason = " ".join(str(error).split())[:160]
+    reason = one_line(error)[:160]
     return f"X: {file} cannot be read as Parquet; it may be cut short or damaged ({reason})."

@@ -21,16 +21,7 @@ DPI = 200
 TITLE, TEXT = 10, 8
 INK, FAINT = "0.15", "0.8"
 
-OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#000000",
-    "#F0E442",
-)
+OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#F0E442"]
 """Okabe and Ito, "Color universal design", 2008; the faintest on white last."""
 
 
@@ -41,15 +32,9 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
-    """A figure; in a session of pyplot one that pyplot shows, otherwise one that Agg draws.
+    """A figure of a size in inches; in a session of pyplot one that pyplot shows, else of Agg.
 
-    Parameters
-    ----------
-    width, height : float
-        Size in inches.
-    shown : bool, default=True
-        Whether the user is to see the figure. If not, it is independent of pyplot: it need not be
-        closed and opens no window.
+    One that is not to be shown is independent of pyplot: it need not be closed, opens no window.
     """
     require_matplotlib()
     if shown and _in_pyplot_session():
@@ -97,11 +82,9 @@ def _is_asked_by_pyplot() -> bool:
 
 def _in_pyplot_session() -> bool:
     """Whether pyplot is imported, or the code runs in a notebook, which shows its figures."""
-    if "matplotlib.pyplot" in sys.modules:
-        return True
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
+    return "matplotlib.pyplot" in sys.modules or hasattr(shell, "kernel")
 
 
 _REAL_TEXT: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
@@ -166,20 +149,13 @@ def style_chart(ax: Any, across: str, up: str, title: str | None = None) -> None
 class PlotPoints(NamedTuple):
     """Where to draw the objects of a map.
 
-    Attributes
-    ----------
-    points : array of shape (n, 2) or (n, 3)
-        Coordinates. A one-dimensional map becomes a strip in which the second coordinate only keeps
-        neighbours apart (a low-discrepancy sequence, so the same every time).
-    drawn : bool array of shape (n,)
-        Which objects can be drawn (no NaN).
-    strip : bool
-        Whether the map has one dimension.
+    A one-dimensional map becomes a strip in which the second coordinate only keeps neighbours apart
+    (a low-discrepancy sequence, so the same every time).
     """
 
-    points: Array
-    drawn: Array
-    strip: bool
+    points: Array  # coordinates, of shape (n, 2) or (n, 3)
+    drawn: Array  # which objects can be drawn (no NaN)
+    strip: bool  # whether the map has one dimension
 
 
 def plot_points(Y: Any) -> PlotPoints:

@@ -61,22 +61,16 @@ MISSING_KIND = "(missing)"
 
 
 class Kinds(NamedTuple):
-    """Labels as kinds.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The kinds in natural order (2 before 10).
-    codes : int array of shape (n,)
-        Which kind each object is.
-    places : int array of shape (n_kinds,)
-        Which colour each kind has, -1 for grey: labels that are missing, and beyond `MAX_KINDS`
-        all but the largest kinds.
-    """
+    """Labels as kinds."""
 
     names: tuple[str, ...]
+    """The kinds in natural order (2 before 10)."""
+
     codes: Array
+    """Which kind each object is."""
+
     places: Array
+    """The colour of each kind; -1 is grey: missing labels, and small kinds beyond `MAX_KINDS`."""
 
     @property
     def n_grey(self) -> int:
@@ -137,6 +131,19 @@ def kinds_of(values: Array) -> Kinds | None:
     return Kinds(tuple(names), ranks[codes], _places(names, counts[order]))
 
 
+def check_column(labels: Any, name: str, n: int) -> tuple[Kinds | None, Array, bool]:
+    """Labels of n objects as kinds, or else (None) as numbers; whether they are dates, as days."""
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise ValueError(f"{name} has shape {values.shape}, but there are {n} objects.")
+    dates = values.dtype.kind == "M"
+    values = days(values) if dates else values
+    kinds = kinds_of(values)
+    if kinds is None and values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be numbers, strings or dates, got {values.dtype}.")
+    return kinds, values.astype(np.float64) if kinds is None else values, dates
+
+
 def _places(names: Iterable[str], counts: Array) -> Array:
     named = np.array([name != MISSING_KIND for name in names])
     if named.sum() > MAX_KINDS:
@@ -153,9 +160,8 @@ def to_strings(labels: Array) -> Array:
         return labels
     entries = labels.astype("U") if labels.dtype.kind == "S" else labels
     return np.array(
-        [MISSING_KIND if _is_absent(entry) else str(entry) for entry in entries.tolist()]
+        [
+            MISSING_KIND if entry is None or entry == "" or entry != entry else str(entry)
+            for entry in entries.tolist()
+        ]
     )
-
-
-def _is_absent(entry: Any) -> bool:
-    return entry is None or entry == "" or (isinstance(entry, float) and np.isnan(entry))

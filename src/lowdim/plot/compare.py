@@ -11,7 +11,6 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
 from lowdim.plot.canvas import INK, TEXT, TITLE, new_figure
-from lowdim.plot.maps import maps_by_name
 from lowdim.plot.paint import LEGEND, paint
 from lowdim.plot.scatter import scatter
 
@@ -85,9 +84,9 @@ def compare(
         sizes = ", ".join(f"{len(Y)} in {name!r}" for name, Y in maps.items())
         raise ValueError(f"embeddings must place the same objects, got {sizes}.")
     quality = quality or {}
-    strangers = set(quality) - set(maps)
-    if strangers:
-        raise ValueError(f"quality names {sorted(strangers)[0]!r}, which is not in embeddings.")
+    unknown = set(quality) - set(maps)
+    if unknown:
+        raise ValueError(f"quality names {sorted(unknown)[0]!r}, which is not in embeddings.")
     if align:
         maps = align_maps(maps)
     count = len(maps)
@@ -158,3 +157,20 @@ def _subtitle(ax: Any, quality: Quality) -> None:
     place: dict[str, Any] = {"xy": (0.5, 1), "xycoords": "axes fraction", "ha": "center"}
     offset: dict[str, Any] = {"xytext": (0, 5), "textcoords": "offset points"}
     ax.annotate(text, **place, **offset, fontsize=TEXT - 1, color="0.35", annotation_clip=False)
+
+
+def maps_by_name(maps: Any) -> list[tuple[str, Any]]:
+    """The maps with their names; those of estimators are the names of their classes, numbered."""
+    if isinstance(maps, Mapping):
+        return [(str(name), one) for name, one in maps.items()]
+    if hasattr(maps, "embedding_") or hasattr(maps, "fit") or hasattr(maps, "shape"):
+        maps = [maps]
+    named: dict[str, Any] = {}
+    for one in () if maps is None else maps:
+        is_array = not (hasattr(one, "embedding_") or hasattr(one, "fit"))
+        name = stem = "map" if is_array else type(one).__name__
+        count = 2
+        while name in named:
+            name, count = f"{stem} {count}", count + 1
+        named[name] = one
+    return list(named.items())

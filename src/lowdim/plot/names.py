@@ -30,9 +30,9 @@ def write_names(ax: Any, place: PlotPoints, names: Names, gap: float) -> None:
         if len(names) != n:
             raise ValueError(f"names has {len(names)} entries for {n} objects.")
         names = dict(enumerate(names))
-    strangers = [row for row in names if not 0 <= row < n]
-    if strangers:
-        raise ValueError(f"names has an entry for row {strangers[0]!r}, but there are {n} objects.")
+    unknown = [row for row in names if not 0 <= row < n]
+    if unknown:
+        raise ValueError(f"names has an entry for row {unknown[0]!r}, but there are {n} objects.")
     font = TEXT - 1
     rows = [row for row in names if place.drawn[row]]
     if ax.name == "3d":

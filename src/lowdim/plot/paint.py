@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.canvas import FAINT, INK, TEXT, require_matplotlib
-from lowdim.plot.colors import COLORS, MISSING_KIND, OTHER, days, kinds_of, scale_kind
+from lowdim.plot.colors import COLORS, MISSING_KIND, OTHER, check_column, scale_kind
 
 LEGEND: dict[str, Any] = {
     "frameon": False,
@@ -23,23 +23,16 @@ _FADED = 0.92  # grey of an object that is not reliable at all
 
 
 class Paint(NamedTuple):
-    """Colours of n points, (n, 4).
+    """Colours of n points, and what they mean."""
 
-    kinds : the names of kinds, if the colours tell kinds apart, and `codes` which one each is;
-    shades : the colour of each kind;
-    n_grey : how many of the kinds are grey because they are too many;
-    norm : the scale of the values, if the colours run along viridis, and `scale` its kind;
-    title : the name of the column that they show, if it is known.
-    """
-
-    colors: Array
-    kinds: tuple[str, ...] = ()
-    codes: Array | None = None
-    shades: Array | None = None
-    n_grey: int = 0
-    norm: Any = None
-    scale: str = "linear"
-    title: str | None = None
+    colors: Array  # of shape (n, 4)
+    kinds: tuple[str, ...] = ()  # their names, if the colours tell kinds apart
+    codes: Array | None = None  # the kind of each point
+    shades: Array | None = None  # the colour of each kind
+    n_grey: int = 0  # how many of the kinds are grey because they are too many
+    norm: Any = None  # the scale of the values, if the colours run along viridis
+    scale: str = "linear"  # a key of `SCALES`
+    title: str | None = None  # the name of the column that they show, if it is known
 
     def handles(self) -> list[Any]:
         """What a legend shows: a dot for each kind that has a colour, one for all others."""
@@ -80,9 +73,9 @@ class Paint(NamedTuple):
             dates: Any = matplotlib.dates
             bar.locator = dates.AutoDateLocator(maxticks=6)
             bar.formatter = dates.AutoDateFormatter(bar.locator)
-        said = [*filter(None, [self.title, SCALES[self.scale]])]
-        if said:
-            bar.set_label(", ".join(said), fontsize=TEXT, color=INK)
+        parts = [*filter(None, [self.title, SCALES[self.scale]])]
+        if parts:
+            bar.set_label(", ".join(parts), fontsize=TEXT, color=INK)
 
     def legend_title(self) -> dict[str, Any]:
         """Options of a legend that give it the title, if there is one."""
@@ -101,20 +94,12 @@ def paint(n: int, labels: Any = None, color: Any = None) -> Paint:
     if color is not None:
         raise ValueError("labels and color both say how to colour the points: give one of them.")
     title, labels = name_and_values(labels)
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"labels has shape {values.shape}, but there are {n} objects.")
-    dates = values.dtype.kind == "M"
-    values = days(values) if dates else values
-    kinds = kinds_of(values)
+    kinds, numbers, dates = check_column(labels, "labels", n)
     if kinds is not None:
         shades = to_rgba_array([*COLORS, OTHER])[kinds.places]
         return Paint(
             shades[kinds.codes], kinds.names, kinds.codes, shades, kinds.n_grey, title=title
         )
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels must be numbers, strings or dates, got {values.dtype}.")
-    numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
     scale = "dates" if dates else scale_kind(known) if len(known) else "linear"
     norm = _norm(known, scale)
@@ -177,7 +162,7 @@ def _check_colors(n: int, color: Any) -> Array:
         colors = to_rgba_array(color)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"color must be a colour or {n} of them ({error}). To colour by kind or by value, "
+            f"color must be one colour or {n} colours ({error}). To colour by class or by value, "
             "give labels."
         ) from None
     if len(colors) != n:
@@ -187,15 +172,15 @@ def _check_colors(n: int, color: Any) -> Array:
 
 def unit_values(values: Any, name: str, n: int) -> Array:
     """The checked numbers of n objects in [0, 1]; NaN is one that is not known."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != (n,):
-        raise ValueError(f"{name} has shape {found.shape}, but there are {n} objects.")
+    shares = np.asarray(values, dtype=np.float64)
+    if shares.shape != (n,):
+        raise ValueError(f"{name} has shape {shares.shape}, but there are {n} objects.")
     with np.errstate(invalid="ignore"):
-        wrong = (found < 0) | (found > 1)
+        wrong = (shares < 0) | (shares > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must hold numbers in [0, 1], found {found[row]:g} at [{row}].")
-    return found
+        raise ValueError(f"{name} must hold numbers in [0, 1], found {shares[row]:g} at [{row}].")
+    return shares
 
 
 def fade(colors: Array, reliability: Any) -> Array:

@@ -11,8 +11,8 @@ from lowdim.checks import Array
 from lowdim.plot import density as pixels
 from lowdim.plot.canvas import INK, TITLE, PlotPoints, axes_for, plot_points, remove_ticks
 from lowdim.plot.names import Names, write_names
+from lowdim.plot.overlays import region_names
 from lowdim.plot.paint import LEGEND, Paint, fade, paint
-from lowdim.plot.shared_places import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,14 @@ _MOST_LINES = 15
 _COLUMN = 1.2
 """Width of a further column of a legend, in inches."""
 
+_SAMPLE = 1000
+"""If none of so many points share a place, most of all points do not."""
+
+_DISC = 0.42
+"""Radius of the largest disc, as a share of the distance of places: discs do not touch."""
+
+_GOLDEN_ANGLE = np.pi * (3 - 5**0.5)  # points at its multiples fill a disc evenly (Vogel 1979)
+
 
 def scatter(
     Y: Any,
@@ -41,6 +49,7 @@ def scatter(
     images: Any = None,
     color: Any = None,
     reliability: Any = None,
+    regions: Any = None,
     density: bool | str | None = None,
     legend: str | None = None,
     title: str | None = None,
@@ -58,8 +67,7 @@ def scatter(
         Strings, and integers of at most thirty values, are kinds with a colour each and a legend.
         Of more than thirty kinds, the largest thirty have colours and the others are grey. Other
         numbers are coloured along viridis, with a colour bar; skewed ones on a logarithmic scale or
-        by rank, as the bar says. The name of a Series or in a mapping
-        is the title of the legend.
+        by rank, as the bar says. The name of a Series or in a mapping is the title of the legend.
     names : sequence of n strings, or mapping of row to string, default=None
         Written beside the points: all of them, or those that are mapped.
     images : array of shape (n, height, width) or (n, height, width, 3 or 4), default=None
@@ -69,6 +77,9 @@ def scatter(
     reliability : Reliability or array of shape (n,), default=None
         What `lowdim.quality.reliability` returns, or numbers in [0, 1]: points of low reliability
         fade to light grey.
+    regions : Regions, default=None
+        What `lowdim.regions` returned: the names of the regions are written on a map of two
+        dimensions, as `region_names` does.
     density : bool, "equalize" or "log", default=None
         Draw how many points fall on each pixel, with the colours mixed, instead of the points; by
         default from 100,000 points on. The shade is equalised (True) or logarithmic.
@@ -121,7 +132,46 @@ def scatter(
     if ax is None and columns > 1:
         figure: Any = axes.figure
         figure.set_figwidth(figure.get_figwidth() + _COLUMN * (columns - 1))
+    if regions is not None:
+        region_names(regions, axes)
     return axes
+
+
+def feature_changes(explanation: Any, Y: Any, *, count: int = 8, **options: Any) -> Axes:
+    """Draw which feature changes most at each place of a map, and how much.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What `lowdim.explain` returned for the map.
+    Y : array of shape (n, 2)
+        Coordinates on the map.
+    count : int, default=8
+        Number of features that have colours, those that change most near the most objects.
+    **options
+        Of `scatter`.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Notes
+    -----
+    The colour of a point is that of the feature with the steepest slope there. It is the fainter,
+    the less steep the slope is relative to that which 5 % of the points exceed.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, y = lowdim.data.clusters(300, random_state=0)
+    >>> Y = lowdim.PCA(2).fit_transform(X)
+    >>> ax = lowdim.plot.feature_changes(lowdim.explain(Y, X), Y)
+    """
+    most = np.where(explanation.r2 > 0, explanation.strengths, 0.0).max(axis=1)
+    steep = np.nanquantile(most, 0.95)
+    share = np.nan_to_num(most / (steep if steep > 0 else 1.0)).clip(0, 1)
+    labels = {"changes most": explanation.changing(count)}
+    return scatter(Y, labels, reliability=share, **options)
 
 
 def drawing_order(drawn: Array) -> Array:
@@ -134,6 +184,32 @@ def marker_size(drawn: Array) -> float:
     return float(300 / np.sqrt(max(drawn.sum(), 100)))
 
 
+def spread(place: PlotPoints) -> PlotPoints:
+    """Points in discs around their places if most share them, as on a self-organizing map.
+
+    The areas of the discs are in proportion to the numbers of points. Other maps, and those of one
+    or three dimensions, stay as they are.
+    """
+    from scipy.spatial import KDTree
+
+    points = place.points[place.drawn]
+    some = points[:_SAMPLE]
+    if place.strip or points.shape[1] == 3 or len(np.unique(some, axis=0)) == len(some):
+        return place
+    places, of, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    if len(places) < 2 or 2 * len(places) > len(of):
+        return place
+    number = np.empty(len(of))  # of each point among those of its place, from 0
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    number[np.argsort(of, kind="stable")] = np.arange(len(of)) - starts
+    nearest, _ = KDTree(places).query(places, [2])  # the first one is the place itself
+    away = _DISC * float(np.median(nearest)) * np.sqrt(number / counts.max())
+    angle = _GOLDEN_ANGLE * number
+    points = place.points.copy()
+    points[place.drawn] += away[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return place._replace(points=points)
+
+
 def _density(density: bool | str | None, place: PlotPoints) -> str:
     """How to shade the density, or an empty string where points are to be drawn."""
     checks.choice(density, "density", (None, False, True, "equalize", "log"))
@@ -143,7 +219,9 @@ def _density(density: bool | str | None, place: PlotPoints) -> str:
     if not density or not place.drawn.any():
         return ""
     if not flat:
-        raise ValueError("density: a map of three dimensions has none; draw two of its columns.")
+        raise ValueError(
+            "density: it can be drawn on a map of two dimensions only; choose two columns."
+        )
     return "log" if density == "log" else "equalize"
 
 

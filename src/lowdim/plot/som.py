@@ -90,9 +90,7 @@ def component_planes(
     >>> [ax.get_title() for ax in figure.axes if ax.get_title()]
     ['a', 'b', 'c', 'd', 'e', 'f']
     """
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(som)
+    grid = _grid_of(som)
     if not hasattr(som, "codebook_"):
         raise ValueError(
             "som has no codebook_: it was fitted on dissimilarities or arbitrary objects, which "
@@ -109,10 +107,10 @@ def component_planes(
         raise ValueError(f"names has {len(names)} entries, but there are {n_features} features.")
     columns = min(checks.integer(columns, "columns", 1), max(len(wanted), 1))
     rows = -(-len(wanted) // columns)
-    width, height = _size(_grid_of(som))
+    width, height = _size(grid)
     figure = new_figure(columns * width / 2, rows * (height / 2 + 0.25))
     for place, feature in enumerate(wanted):
-        grid, axes = _start(som, figure.add_subplot(rows, columns, place + 1))
+        axes = figure.add_subplot(rows, columns, place + 1)
         _values(axes, grid, codebook[:, feature])
         _finish(axes, grid, str(names[feature]))
     return figure
@@ -137,14 +135,14 @@ def hits(som: Any, *, title: str | None = None, ax: Any = None) -> Axes:
     >>> X, t = lowdim.data.s_curve(40, random_state=0)
     >>> som = lowdim.SelfOrganizingMap(shape=(4, 5)).fit(X)
     >>> lowdim.plot.hits(som).get_title()
-    'at most 6 objects per unit'
+    'at most 5 objects per unit'
     """
     grid, axes = _start(som, ax)
     counts = np.asarray(som.hits_)
-    most = int(counts.max(initial=1))
+    most = counts.max(initial=1)
     _cells(axes, grid, np.ones(grid.n), EMPTY, edges=True)
     _cells(axes, grid, np.sqrt(counts / most), OKABE_ITO[0])
-    default = f"at most {most} object{'s' * (most > 1)} per unit"
+    default = f"at most {most:g} object{'s' * bool(most > 1)} per unit"
     _finish(axes, grid, default if title is None else title)
     return axes
 
@@ -191,7 +189,12 @@ def unit_labels(
     if labels is not None:
         painted = paint(len(units), labels)
         if painted.codes is None:
-            _means(axes, grid, units, np.asarray(labels, dtype=np.float64))
+            values = np.asarray(labels, dtype=np.float64)
+            known = np.isfinite(values)
+            counts = np.bincount(units[known], minlength=grid.n)
+            sums = np.bincount(units[known], values[known], minlength=grid.n)
+            means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+            _values(axes, grid, means, (counts > 0).astype(float))
         else:
             _majorities(axes, grid, units, painted)
     if names is not None:
@@ -206,14 +209,22 @@ def unit_labels(
     return axes
 
 
+def _places(grid: UnitGrid) -> Array:
+    """Centres of the cells in the plane."""
+    return np.pad(grid.coordinates, ((0, 0), (0, 2 - grid.coordinates.shape[1])))
+
+
 def _grid_of(som: Any) -> UnitGrid:
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(som)
     return UnitGrid(tuple(som.shape_), som.topology, bool(som.toroidal))
 
 
-def _places(grid: UnitGrid) -> Array:
-    """Centres of the cells in the plane."""
-    missing = 2 - grid.coordinates.shape[1]
-    return np.pad(grid.coordinates, ((0, 0), (0, missing)))
+def _start(som: Any, ax: Any) -> tuple[UnitGrid, Axes]:
+    """The grid of a fitted map, and axes for it."""
+    grid = _grid_of(som)
+    return grid, new_figure(*_size(grid)).add_subplot() if ax is None else ax
 
 
 def _size(grid: UnitGrid) -> tuple[float, float]:
@@ -221,14 +232,6 @@ def _size(grid: UnitGrid) -> tuple[float, float]:
     sides = np.ptp(_places(grid), axis=0) + 1
     width, height = SIDE * sides / sides.max()
     return max(width, 1.2), max(height, 1.2)
-
-
-def _start(som: Any, ax: Any) -> tuple[UnitGrid, Axes]:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(som)
-    grid = _grid_of(som)
-    return grid, new_figure(*_size(grid)).add_subplot() if ax is None else ax
 
 
 def _finish(axes: Axes, grid: UnitGrid, title: str | None) -> None:
@@ -250,20 +253,11 @@ def _cells(axes: Any, grid: UnitGrid, scale: Array, colors: Any, *, edges: bool 
     axes.add_collection(PolyCollection(list(corners), facecolors=colors, **border))
 
 
-def _values(axes: Any, grid: UnitGrid, values: Array) -> None:
+def _values(axes: Any, grid: UnitGrid, values: Array, scale: Array | None = None) -> None:
     """Colour the cells along viridis, with a scale beside them."""
     painted = paint(grid.n, np.asarray(values, dtype=np.float64))
-    _cells(axes, grid, np.full(grid.n, 1.02), painted.colors)  # no gaps between cells
-    painted.color_bar(axes.figure, axes)
-
-
-def _means(axes: Any, grid: UnitGrid, units: Array, values: Array) -> None:
-    known = np.isfinite(values)
-    counts = np.bincount(units[known], minlength=grid.n)
-    sums = np.bincount(units[known], values[known], minlength=grid.n)
-    some = counts > 0
-    painted = paint(grid.n, np.where(some, sums / np.maximum(counts, 1), np.nan))
-    _cells(axes, grid, some.astype(float), painted.colors)
+    size = np.full(grid.n, 1.02) if scale is None else scale  # by default no gaps between cells
+    _cells(axes, grid, size, painted.colors)
     painted.color_bar(axes.figure, axes)
 
 

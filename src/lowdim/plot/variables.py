@@ -13,7 +13,7 @@ from lowdim.checks import Array
 from lowdim.plot.canvas import INK, TEXT
 from lowdim.plot.colors import COLORS
 from lowdim.plot.names import BACKING, move_free
-from lowdim.summaries import html_table, short_repr
+from lowdim.summaries import html_table, short_repr, text_table
 
 _SHARE = 0.9  # of the half width of the map that the longest arrow takes
 
@@ -57,33 +57,22 @@ class VectorFit:
         facts = {"variables": len(self.names), "n_permutations": self.n_permutations}
         return short_repr(self, facts)
 
-    def _rows(self) -> list[list[str]]:
-        return [
-            [name, *(f"{part:.3f}" for part in direction), f"{r2:.3f}", f"{p:.3f}"]
-            for name, direction, r2, p in zip(
-                self.names, self.directions, self.r2, self.p_values, strict=True
-            )
-        ]
-
-    def _head(self) -> list[str]:
+    def _table(self) -> list[list[str]]:
+        """The head of a table of the variables, and its rows."""
         axes = [f"y{i}" for i in range(self.directions.shape[1])]
-        return ["", *axes, "r2", "p"]
+        numbers = np.column_stack([self.directions, self.r2, self.p_values])
+        rows = [
+            [name, *(f"{number:.3f}" for number in row)]
+            for name, row in zip(self.names, numbers.tolist(), strict=True)
+        ]
+        return [["", *axes, "r2", "p"], *rows]
 
     def _repr_html_(self) -> str:
-        return html_table("Fitted vectors", self._head(), self._rows())
+        head, *rows = self._table()
+        return html_table("Fitted vectors", head, rows)
 
     def __str__(self) -> str:
-        rows = [self._head(), *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                [
-                    f"{row[0]:<{widths[0]}}",
-                    *(f"{cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            ).rstrip()
-            for row in rows
-        )
+        return "\n".join(text_table(self._table()))
 
 
 def fit_vectors(

@@ -1,120 +1,80 @@
 """Measures of how faithful a map is, and of how much of it chance explains."""
 
-from lowdim.quality.assess import assess
-from lowdim.quality.assessment import Assessment
-from lowdim.quality.compare import Comparison, compare
-from lowdim.quality.dimension import (
-    IntrinsicDimension,
-    correlation_dimension,
-    intrinsic_dimension,
-    maximum_likelihood,
-    two_nn,
-)
-from lowdim.quality.interval import IntervalEstimate
-from lowdim.quality.labels import (
-    LabelQuality,
-    class_aware_continuity,
-    class_aware_trustworthiness,
-    knn_accuracy,
-    knn_r2,
-    silhouette,
-)
-from lowdim.quality.measures import MEASURES, QualityMeasure, find_measure
-from lowdim.quality.rank_measures import (
-    continuity,
-    density_correlation,
-    local_continuity,
-    local_global,
-    mean_relative_rank_errors,
-    neighborhood_preservation,
-    point_errors,
-    qnx,
-    rnx_auc,
-    rnx_curve,
-    topographic_product,
-    trustworthiness,
-)
-from lowdim.quality.ranks import Curve, PointErrors, Ranks, Split, compare_ranks, coranking
-from lowdim.quality.reliability import Reliability, reliability
-from lowdim.quality.resampling import Jackknife, Permutations, jackknife, permutation_test
-from lowdim.quality.stability import Stability, stability
-from lowdim.quality.stress import (
-    Distances,
-    ShepardDiagram,
-    compare_distances,
-    distance_correlation,
-    residual_variance,
-    sammon_stress,
-    shepard,
-    spearman,
-    spearman_far,
-    stress_1,
-)
-from lowdim.quality.structure import Structure, StructureTest
-from lowdim.quality.suggest import Candidate, Suggestion, suggest
-from lowdim.quality.suspects import Suspects, suspects
-
-__all__ = [
-    "MEASURES",
-    "Assessment",
-    "Candidate",
-    "Comparison",
-    "Curve",
-    "Distances",
-    "IntervalEstimate",
-    "IntrinsicDimension",
-    "Jackknife",
-    "LabelQuality",
-    "Permutations",
-    "PointErrors",
-    "QualityMeasure",
-    "Ranks",
-    "Reliability",
-    "ShepardDiagram",
-    "Split",
-    "Stability",
-    "Structure",
-    "StructureTest",
-    "Suggestion",
-    "Suspects",
-    "assess",
-    "class_aware_continuity",
-    "class_aware_trustworthiness",
-    "compare",
-    "compare_distances",
-    "compare_ranks",
-    "continuity",
-    "coranking",
-    "correlation_dimension",
-    "density_correlation",
-    "distance_correlation",
-    "find_measure",
-    "intrinsic_dimension",
-    "jackknife",
-    "knn_accuracy",
-    "knn_r2",
-    "local_continuity",
-    "local_global",
-    "maximum_likelihood",
-    "mean_relative_rank_errors",
-    "neighborhood_preservation",
-    "permutation_test",
-    "point_errors",
-    "qnx",
-    "reliability",
-    "residual_variance",
-    "rnx_auc",
-    "rnx_curve",
-    "sammon_stress",
-    "shepard",
-    "silhouette",
-    "spearman",
-    "spearman_far",
-    "stability",
-    "stress_1",
-    "suggest",
-    "suspects",
-    "topographic_product",
-    "trustworthiness",
-    "two_nn",
-]
+from lowdim.quality.assess import assess as assess
+from lowdim.quality.assessment import Assessment as Assessment
+from lowdim.quality.compare import Comparison as Comparison
+from lowdim.quality.compare import compare as compare
+from lowdim.quality.densities import DensityChange as DensityChange
+from lowdim.quality.densities import density_change as density_change
+from lowdim.quality.densities import gap_index as gap_index
+from lowdim.quality.densities import neighbor_dissimilarity as neighbor_dissimilarity
+from lowdim.quality.dimension import IntrinsicDimension as IntrinsicDimension
+from lowdim.quality.dimension import correlation_dimension as correlation_dimension
+from lowdim.quality.dimension import intrinsic_dimension as intrinsic_dimension
+from lowdim.quality.dimension import maximum_likelihood as maximum_likelihood
+from lowdim.quality.dimension import two_nn as two_nn
+from lowdim.quality.interval import IntervalEstimate as IntervalEstimate
+from lowdim.quality.labels import LabelQuality as LabelQuality
+from lowdim.quality.labels import class_angular_distortion as class_angular_distortion
+from lowdim.quality.labels import class_aware_continuity as class_aware_continuity
+from lowdim.quality.labels import class_aware_trustworthiness as class_aware_trustworthiness
+from lowdim.quality.labels import distance_consistency as distance_consistency
+from lowdim.quality.labels import knn_accuracy as knn_accuracy
+from lowdim.quality.labels import knn_r2 as knn_r2
+from lowdim.quality.labels import label_continuity as label_continuity
+from lowdim.quality.labels import label_trustworthiness as label_trustworthiness
+from lowdim.quality.labels import neighborhood_hit as neighborhood_hit
+from lowdim.quality.labels import silhouette as silhouette
+from lowdim.quality.measures import MEASURES as MEASURES
+from lowdim.quality.measures import QualityMeasure as QualityMeasure
+from lowdim.quality.measures import find_measure as find_measure
+from lowdim.quality.rank_measures import continuity as continuity
+from lowdim.quality.rank_measures import density_correlation as density_correlation
+from lowdim.quality.rank_measures import local_continuity as local_continuity
+from lowdim.quality.rank_measures import local_global as local_global
+from lowdim.quality.rank_measures import mean_relative_rank_errors as mean_relative_rank_errors
+from lowdim.quality.rank_measures import neighborhood_preservation as neighborhood_preservation
+from lowdim.quality.rank_measures import point_errors as point_errors
+from lowdim.quality.rank_measures import qnx as qnx
+from lowdim.quality.rank_measures import rnx_auc as rnx_auc
+from lowdim.quality.rank_measures import rnx_curve as rnx_curve
+from lowdim.quality.rank_measures import topographic_product as topographic_product
+from lowdim.quality.rank_measures import trustworthiness as trustworthiness
+from lowdim.quality.ranks import Curve as Curve
+from lowdim.quality.ranks import PointErrors as PointErrors
+from lowdim.quality.ranks import Ranks as Ranks
+from lowdim.quality.ranks import Split as Split
+from lowdim.quality.ranks import compare_ranks as compare_ranks
+from lowdim.quality.ranks import coranking as coranking
+from lowdim.quality.reliability import Reliability as Reliability
+from lowdim.quality.reliability import reliability as reliability
+from lowdim.quality.resampling import Bootstrap as Bootstrap
+from lowdim.quality.resampling import Jackknife as Jackknife
+from lowdim.quality.resampling import Permutations as Permutations
+from lowdim.quality.resampling import bootstrap as bootstrap
+from lowdim.quality.resampling import jackknife as jackknife
+from lowdim.quality.resampling import permutation_test as permutation_test
+from lowdim.quality.stability import Stability as Stability
+from lowdim.quality.stability import stability as stability
+from lowdim.quality.steadiness import SteadinessCohesiveness as SteadinessCohesiveness
+from lowdim.quality.steadiness import steadiness_cohesiveness as steadiness_cohesiveness
+from lowdim.quality.stress import Distances as Distances
+from lowdim.quality.stress import ShepardDiagram as ShepardDiagram
+from lowdim.quality.stress import compare_distances as compare_distances
+from lowdim.quality.stress import distance_correlation as distance_correlation
+from lowdim.quality.stress import nonmetric_stress as nonmetric_stress
+from lowdim.quality.stress import normalized_stress as normalized_stress
+from lowdim.quality.stress import pearson as pearson
+from lowdim.quality.stress import residual_variance as residual_variance
+from lowdim.quality.stress import sammon_stress as sammon_stress
+from lowdim.quality.stress import shepard as shepard
+from lowdim.quality.stress import spearman as spearman
+from lowdim.quality.stress import spearman_far as spearman_far
+from lowdim.quality.stress import stress_1 as stress_1
+from lowdim.quality.structure import Structure as Structure
+from lowdim.quality.structure import StructureTest as StructureTest
+from lowdim.quality.suggest import Candidate as Candidate
+from lowdim.quality.suggest import Suggestion as Suggestion
+from lowdim.quality.suggest import suggest as suggest
+from lowdim.quality.suspects import Suspects as Suspects
+from lowdim.quality.suspects import suspects as suspects

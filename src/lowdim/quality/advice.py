@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lowdim.catalog import Method, find
+from lowdim.catalog import find
 
 if TYPE_CHECKING:
     from lowdim.quality.assessment import Assessment
@@ -33,14 +33,12 @@ DEGREES = (
 
 
 def _grade(value: float, ladder: tuple[tuple[float, str], ...]) -> str:
-    """The words for a value, from a ladder in small steps."""
     return next((words for least, words in ladder if value >= least), ladder[-1][1])
 
 
 def verdict(assessment: Assessment) -> str:
     """Say in a few sentences how far the map can be trusted."""
-    structure = assessment.structure
-    if structure is not None and structure.kind == "none":
+    if assessment.no_structure:
         return (
             "No structure was found in these data: they cannot be distinguished from independent "
             "columns with one mode each. Groups, curves or gaps on this map come from chance or "
@@ -55,6 +53,7 @@ def verdict(assessment: Assessment) -> str:
             "so the distances that the map was compared with are almost those of this column "
             "alone: standardize the columns first."
         )
+    structure = assessment.structure
     if structure is not None and structure.kind == "columns":
         text += (
             f" {' '.join(structure.findings)} No relation between columns was found: groups on "
@@ -63,13 +62,8 @@ def verdict(assessment: Assessment) -> str:
     return text
 
 
-def _catalog_row(assessment: Assessment) -> Method | None:
-    """The catalog's row of the method."""
-    return None if assessment.method is None else find(assessment.method)
-
-
 def _scales(assessment: Assessment) -> str:
-    """Which neighbours and distances the map keeps, in numbers and in words that grow with them."""
+    """How well the map keeps neighbours and distances, in numbers and in words."""
     k, kept = assessment.n_neighbors, float(assessment.neighborhood_preservation)
     near = f"{kept:.0%} of an object's {k} nearest on the map are among its {k} nearest in the data"
     if kept < 1:
@@ -89,12 +83,61 @@ def _scales(assessment: Assessment) -> str:
 
 def advice(assessment: Assessment) -> Iterator[str]:
     """Say what must not be read from the map, the most serious first."""
-    yield from _neighbours(assessment)
-    yield from _densities(assessment)
-    yield from _gaps(assessment)
-    yield from _components(assessment)
-    yield from _crowding(assessment)
-    yield from _scale_of_axes(assessment)
+    row = None if assessment.method is None else find(assessment.method)
+    keeps_only_neighbors = row is not None and row.local_only
+    yield from _about_neighbors(assessment)
+
+    value = assessment.density_correlation
+    if value < FAIR:
+        start = f"{assessment.method} evens them out. On" if keeps_only_neighbors else "on"
+        yield (
+            f"Sizes and densities of clusters: {start} this map they {_grade(value, DEGREES)} "
+            f"those in the data (density correlation {value:.2f})."
+        )
+
+    far, along = assessment.spearman_far, assessment.geodesic_correlation
+    if far < FAIR:
+        known = f"{_grade(far, DEGREES)} the data (Spearman correlation of far pairs {far:.2f}"
+        if along is not None and along >= FAIR and along > far + 0.1:
+            yield (
+                f"Straight-line distances: large ones {known}). The map shows distances along the "
+                f"data, from neighbour to neighbour (geodesic correlation {along:.2f})."
+            )
+        elif keeps_only_neighbors:
+            yield (
+                f"Distances between clusters: {assessment.method} keeps neighbours; the places of "
+                f"clusters and the widths of gaps {known})."
+            )
+        else:
+            also = "" if along is None else f", geodesic correlation {along:.2f}"
+            yield f"Which groups are far from which: large distances on the map {known}{also})."
+
+    count = assessment.n_graph_components
+    if count is not None and count > 1:
+        yield (
+            f"Positions of separate groups: the data's graph of {assessment.n_neighbors} "
+            f"neighbours has {count} connected components. A method that uses the graph alone "
+            "places them by a rule of its own."
+        )
+
+    kept, dimension = float(assessment.neighborhood_preservation), assessment.dimension.consensus
+    if dimension > assessment.n_components + 1 and kept < 0.7:
+        yield (
+            f"All neighbours at once: the data have about {dimension:.0f} dimensions locally, the "
+            f"map {assessment.n_components}. There is no room for all neighbours around an object, "
+            "so some of them are far from it on the map (crowding)."
+        )
+    if assessment.concentration < 0.1:
+        yield (
+            "The crowded middle: half of the objects lie within "
+            f"{assessment.concentration:.1%} of the map's radius. Look at them on their own, or at "
+            "a map that keeps distances."
+        )
+    if row is not None and row.scales_axes and assessment.stress_1 > 0.2:
+        yield (
+            f"Lengths: {assessment.method} scales every axis on its own, so its distances are not "
+            f"the data's (stress-1 {assessment.stress_1:.2f})."
+        )
     if assessment.n_left_out:
         yield (
             f"Missing objects: {assessment.n_left_out:,} objects have no coordinates and are left "
@@ -102,7 +145,7 @@ def advice(assessment: Assessment) -> Iterator[str]:
         )
 
 
-def _neighbours(assessment: Assessment) -> Iterator[str]:
+def _about_neighbors(assessment: Assessment) -> Iterator[str]:
     k = assessment.n_neighbors
     lost = 1 - float(assessment.neighborhood_preservation)
     if lost > 0.1:
@@ -123,76 +166,4 @@ def _neighbours(assessment: Assessment) -> Iterator[str]:
             "Gaps as boundaries: the map tears neighbours apart (continuity "
             f"{continuity:.3f} is below trustworthiness {trust:.3f}), so a gap on the map need not "
             "be a gap in the data."
-        )
-
-
-def _densities(assessment: Assessment) -> Iterator[str]:
-    value = assessment.density_correlation
-    if value >= FAIR:
-        return
-    row = _catalog_row(assessment)
-    local = row is not None and row.local_only
-    start = f"{assessment.method} evens them out. On" if local else "on"
-    yield (
-        f"Sizes and densities of clusters: {start} this map they {_grade(value, DEGREES)} those "
-        f"in the data (density correlation {value:.2f})."
-    )
-
-
-def _gaps(assessment: Assessment) -> Iterator[str]:
-    far, along = assessment.spearman_far, assessment.geodesic_correlation
-    if far >= FAIR:
-        return
-    known = f"{_grade(far, DEGREES)} the data (Spearman correlation of far pairs {far:.2f}"
-    row = _catalog_row(assessment)
-    if along is not None and along >= FAIR and along > far + 0.1:
-        yield (
-            f"Straight-line distances: large ones {known}). The map shows distances along the "
-            f"data, from neighbour to neighbour (geodesic correlation {along:.2f})."
-        )
-    elif row is not None and row.local_only:
-        yield (
-            f"Distances between clusters: {assessment.method} keeps neighbours; the places of "
-            f"clusters and the widths of gaps {known})."
-        )
-    else:
-        also = "" if along is None else f", geodesic correlation {along:.2f}"
-        yield f"Which groups are far from which: large distances on the map {known}{also})."
-
-
-def _components(assessment: Assessment) -> Iterator[str]:
-    count = assessment.n_graph_components
-    if count is not None and count > 1:
-        yield (
-            f"Positions of separate groups: the data's graph of {assessment.n_neighbors} "
-            f"neighbours has {count} connected components. A method that uses the graph alone "
-            "places them by a rule of its own."
-        )
-
-
-def _crowding(assessment: Assessment) -> Iterator[str]:
-    dimension = assessment.dimension.consensus
-    if (
-        dimension > assessment.n_components + 1
-        and float(assessment.neighborhood_preservation) < 0.7
-    ):
-        yield (
-            f"All neighbours at once: the data have about {dimension:.0f} dimensions locally, the "
-            f"map {assessment.n_components}. There is no room for all neighbours around an object, "
-            "so some of them are far from it on the map (crowding)."
-        )
-    if assessment.concentration < 0.1:
-        yield (
-            "The crowded middle: half of the objects lie within "
-            f"{assessment.concentration:.1%} of the map's radius. Look at them on their own, or at "
-            "a map that keeps distances."
-        )
-
-
-def _scale_of_axes(assessment: Assessment) -> Iterator[str]:
-    row = _catalog_row(assessment)
-    if row is not None and row.scales_axes and assessment.stress_1 > 0.2:
-        yield (
-            f"Lengths: {assessment.method} scales every axis on its own, so its distances are not "
-            f"the data's (stress-1 {assessment.stress_1:.2f})."
         )

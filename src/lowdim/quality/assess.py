@@ -17,22 +17,20 @@ from lowdim.objects.objects import MeasuredObjects
 from lowdim.objects.scales import dominant_column
 from lowdim.quality.advice import advice, verdict
 from lowdim.quality.assessment import Assessment
-from lowdim.quality.dimension import (
-    IntrinsicDimension,
-    from_neighbors,
-    from_pairs,
-    from_two_neighbors,
-)
+from lowdim.quality.dimension import dimension_from_distances
 from lowdim.quality.labels import label_quality
 from lowdim.quality.measures import MEASURES
 from lowdim.quality.ranks import Ranks, ranks_between
-from lowdim.quality.rows import Rows, choose_rows, data_rows, map_rows, rows_of, sample_objects
-from lowdim.quality.stress import (
-    Distances,
+from lowdim.quality.rows import (
+    Rows,
     choose_objects,
-    distances_of,
-    rank_correlation,
+    choose_rows,
+    data_rows,
+    map_rows,
+    rows_of,
+    sample_objects,
 )
+from lowdim.quality.stress import distances_of, rank_correlation
 from lowdim.quality.structure import Structure, structure_of
 from lowdim.runtime.scheduling import uses_threads
 
@@ -115,27 +113,15 @@ def assess(
     >>> assessment.structure.kind
     'relations'
     """
-    coordinates = embedding
     if metric is None:
         metric, metric_params = metric_of(embedding, metric_params)
     X, chosen = sample_objects(X, metric, random_state)
     data = AssessedData(data_rows(X, metric, metric_params), random_state)
-    if hasattr(embedding, "embedding_"):
-        method = method or type(embedding).__name__
-        coordinates = embedding.embedding_
-        graph = neighbor_graph_of(embedding) if graph is None else graph
     if chosen is not None:
-        coordinates, graph = np.asarray(coordinates)[chosen], None
-        labels = None if labels is None else np.asarray(labels)[chosen]
-    return assess_map(
-        data,
-        coordinates,
-        method=method,
-        labels=labels,
-        n_neighbors=n_neighbors,
-        graph=graph,
-        n_rows=n_rows,
-    )
+        method = method or type(embedding).__name__ if hasattr(embedding, "embedding_") else method
+        embedding = np.asarray(getattr(embedding, "embedding_", embedding))[chosen]
+        labels, graph = None if labels is None else np.asarray(labels)[chosen], None
+    return assess_map(data, embedding, method, labels, n_neighbors, n_rows, graph)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,36 +158,31 @@ def metric_of(
     `metric_params` (or `metric_kwds`) and `p` are read. What is given as `params` takes precedence.
     """
     if isinstance(model, Embedder):
-        metric, own_params = model._metric_choice()
-        return metric, own_params if params is None else params
-    metric = getattr(model, "metric", None)
-    if not isinstance(metric, str) and not callable(metric):
-        return "euclidean", params
-    own_params = dict(
-        getattr(model, "metric_params", None) or getattr(model, "metric_kwds", None) or {}
-    )
-    if isinstance(metric, str) and metric == "minkowski" and hasattr(model, "p"):
-        own_params.setdefault("p", model.p)
-    return metric, own_params if params is None else params
-
-
-def neighbor_graph_of(model: Any) -> NeighborGraph | None:
-    """Return the neighbour graph of an estimator, None if it keeps none (or another graph)."""
-    graph = getattr(model, "graph_", None)
-    return graph if isinstance(graph, NeighborGraph) else None
+        metric, own = model._metric_choice()
+    else:
+        metric = getattr(model, "metric", None)
+        if not isinstance(metric, str) and not callable(metric):
+            return "euclidean", params
+        own = dict(getattr(model, "metric_params", None) or getattr(model, "metric_kwds", {}) or {})
+        if isinstance(metric, str) and metric == "minkowski" and hasattr(model, "p"):
+            own.setdefault("p", model.p)
+    return metric, own if params is None else params
 
 
 def assess_map(
     data: AssessedData,
     embedding: Any,
-    *,
-    method: str | None = None,
-    labels: Any = None,
-    n_neighbors: int | None = None,
+    method: str | None,
+    labels: Any,
+    n_neighbors: int | None,
+    n_rows: int | None,
     graph: NeighborGraph | None = None,
-    n_rows: int | None = None,
 ) -> Assessment:
     """Assess one map of prepared data; arguments are those of `assess`."""
+    if hasattr(embedding, "embedding_"):
+        method = method or type(embedding).__name__
+        graph = getattr(embedding, "graph_", None) if graph is None else graph
+        embedding = embedding.embedding_
     Y = np.asarray(embedding)
     Y = Y[:, None] if Y.ndim == 1 else Y
     n_left_out = 0
@@ -243,7 +224,9 @@ def assess_map(
         geodesic_correlation=geodesic_correlation(known, placed, random_state),
         n_graph_components=None if known is None else known.components()[0],
         dominant_column=data.dominant_column,
-        dimension=_dimension(ranks, distances),
+        dimension=dimension_from_distances(
+            ranks.data_distances.astype(np.float64), distances.pairs[0]
+        ),
         structure=data.structure,
         labels=None if labels is None else label_quality(labels, ranks, distances),
         qnx=ranks.qnx,
@@ -263,14 +246,14 @@ def _concentration(Y: Array) -> float:
     return float(np.median(away)) / outer if outer > 0 else 1.0
 
 
-def _known_graph(ranks: Ranks, graph: NeighborGraph | None) -> NeighborGraph | None:
+def _known_graph(ranks: Ranks, graph: Any) -> NeighborGraph | None:
     """The data's neighbour graph: from the ranks if all rows are known, else the given one."""
     if ranks.exact:
         lengths = np.ascontiguousarray(ranks.data_distances)
         return NeighborGraph(ranks.data_ids, lengths, "given")
-    if graph is None or graph.n_objects != ranks.n or graph.bridges is not None:
+    if not isinstance(graph, NeighborGraph) or graph.n_objects != ranks.n:
         return None
-    return graph
+    return None if graph.bridges is not None else graph
 
 
 def geodesic_correlation(
@@ -289,11 +272,3 @@ def geodesic_correlation(
     chosen = np.flatnonzero(known)
     chosen = chosen[:: max(1, len(chosen) // MAX_GEODESIC_PAIRS)]
     return rank_correlation(along.ravel()[chosen], across.ravel()[chosen])
-
-
-def _dimension(ranks: Ranks, distances: Distances) -> IntrinsicDimension:
-    """Estimates from the distances that are known already."""
-    near = ranks.data_distances.astype(np.float64)
-    values = (from_neighbors(near), from_two_neighbors(near), from_pairs(distances.pairs[0]))
-    known = [value for value in values if np.isfinite(value)]
-    return IntrinsicDimension(*values, None, float(np.median(known)) if known else float("nan"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from lowdim.checks import Array
 from lowdim.quality.dimension import IntrinsicDimension
@@ -16,12 +14,11 @@ from lowdim.quality.measures import MEASURES, QualityMeasure
 from lowdim.quality.ranks import Curve, PointErrors
 from lowdim.quality.stress import ShepardDiagram
 from lowdim.quality.structure import Structure
-from lowdim.summaries import html_table
+from lowdim.summaries import html_table, json_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MAX_CURVE_POINTS = 120  # of a curve in `to_dict`
 TEXT_WIDTH = 88
 _HEADINGS = {
     "ranks": "Ranks of neighbours, k = {k}",
@@ -130,19 +127,22 @@ class Assessment:
     @property
     def knn_accuracy(self) -> IntervalEstimate | None:
         """Accuracy of the nearest neighbours on the map; None without classes."""
-        labels = self.labels
-        return None if labels is None or labels.kind != "classes" else labels.knn_map
+        return self.labels.knn_map if self.labels and self.labels.kind == "classes" else None
 
     @property
     def knn_r2(self) -> IntervalEstimate | None:
         """R² of the nearest neighbours on the map; None without labels on a scale."""
-        labels = self.labels
-        return None if labels is None or labels.kind != "scale" else labels.knn_map
+        return self.labels.knn_map if self.labels and self.labels.kind == "scale" else None
 
     @property
     def silhouette(self) -> float | None:
         """Mean silhouette of the classes on the map; None without classes."""
         return None if self.labels is None else self.labels.silhouette_map
+
+    @property
+    def no_structure(self) -> bool:
+        """Whether the data were tested, and no structure was found."""
+        return self.structure is not None and self.structure.kind == "none"
 
     @property
     def measures(self) -> dict[str, float]:
@@ -178,35 +178,28 @@ class Assessment:
     def _repr_html_(self) -> str:
         name = self.method or "Map"
         rows = [
-            [
-                f"{measure.label} {'↑' if measure.better == 'higher' else '↓'}",
-                format_value(self.measures[measure.name]),
-                self.meaning(measure),
-            ]
-            for measure in MEASURES
-            if self.measures.get(measure.name) is not None
+            [f"{measure.label} {measure.arrow}", format_value(value), self.meaning(measure)]
+            for measure, value in self._known_measures()
         ]
         rows.append(["intrinsic dimension", f"{self.dimension.consensus:.1f}", ""])
         rows += [["do not read from it", "", text] for text in self.warnings]
         title = f"{name}: {self.n_objects:,} objects. {self.verdict}"
         return html_table(title, ["", "", ""], rows)
 
+    def _known_measures(self) -> list[tuple[QualityMeasure, float]]:
+        """The measures that are known, with their values."""
+        values = self.measures
+        return [(one, values[one.name]) for one in MEASURES if one.name in values]
+
     def _measure_lines(self) -> list[str]:
         lines, source = [], ""
-        for measure in MEASURES:
-            value = self.measures.get(measure.name)
-            if value is None:
-                continue
+        for measure, value in self._known_measures():
             if measure.source != source:
                 source = measure.source
-                lines.append(
-                    _HEADINGS[source].format(k=self.n_neighbors, n_compared=self.n_compared)
-                )
-            arrow = "↑" if measure.better == "higher" else "↓"
-            entry = (
-                f"  {measure.label:<26} {arrow} {format_value(value):<14} {self.meaning(measure)}"
-            )
-            lines.append(entry.rstrip())
+                heading = _HEADINGS[source]
+                lines.append(heading.format(k=self.n_neighbors, n_compared=self.n_compared))
+            start = f"  {measure.label:<26} {measure.arrow} {format_value(value):<14}"
+            lines.append(f"{start} {self.meaning(measure)}".rstrip())
         return lines
 
     def _data_lines(self) -> list[str]:
@@ -229,7 +222,7 @@ class Assessment:
         """
         kept = {field.name for field in fields(self)} - set(_ARRAYS)
         values = {name: value for name, value in vars(self).items() if name in kept}
-        result: dict[str, Any] = to_json({**values, **self.measures})
+        result: dict[str, Any] = json_value({**values, **self.measures})
         return result
 
     def plot(self) -> Figure:
@@ -242,14 +235,13 @@ class Assessment:
         from lowdim import plot
         from lowdim.plot.canvas import new_figure
 
-        drawable = self.n_components <= 3
-        figure = new_figure(4.2 * (2 + drawable), 3.8)
-        axes = figure.add_subplot(1, 2 + drawable, 1)
-        plot.rnx({self.method or "map": (self.rnx.K, self.rnx.values)}, ax=axes)
-        plot.shepard(self.shepard, ax=figure.add_subplot(1, 2 + drawable, 2))
-        if drawable:
-            flat = self.n_components < 3
-            last = figure.add_subplot(1, 3, 3, projection=None if flat else "3d")
+        count = 3 if self.n_components <= 3 else 2
+        figure = new_figure(4.2 * count, 3.8)
+        curve = {self.method or "map": (self.rnx.K, self.rnx.values)}
+        plot.rnx(curve, ax=figure.add_subplot(1, count, 1))
+        plot.shepard(self.shepard, ax=figure.add_subplot(1, count, 2))
+        if count == 3:
+            last = figure.add_subplot(1, 3, 3, projection="3d" if self.n_components == 3 else None)
             place = self.embedding[self.errors.rows]
             plot.errors(place, self.errors.torn, self.errors.false, ax=last)
         return figure
@@ -260,35 +252,6 @@ def format_value(value: float) -> str:
     return str(value) if isinstance(value, IntervalEstimate) else f"{value:.3f}"
 
 
-def to_json(value: Any) -> Any:
-    """Convert a value to what JSON knows: numbers that are not finite become None."""
-    if isinstance(value, IntervalEstimate):
-        return {"value": to_json(float(value)), "margin": value.margin}
-    if isinstance(value, Curve):
-        return {
-            name: to_json(array[_log_spaced_indices(len(array))])
-            for name, array in value._asdict().items()
-        }
-    if is_dataclass(value) and not isinstance(value, type):
-        return to_json(vars(value))
-    if isinstance(value, dict):
-        return {key: to_json(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(inner) for inner in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return to_json(value.tolist())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value
-
-
 def _wrap(text: str, first: str = "", further: str | None = None) -> list[str]:
     further = " " * len(first) if further is None else further
     return textwrap.wrap(text, TEXT_WIDTH, initial_indent=first, subsequent_indent=further)
-
-
-def _log_spaced_indices(count: int) -> Array:
-    """Up to `MAX_CURVE_POINTS` entries, evenly spaced in the logarithm of their number."""
-    if count <= MAX_CURVE_POINTS:
-        return np.arange(count)
-    return np.unique(np.geomspace(1, count, MAX_CURVE_POINTS).round().astype(np.int64)) - 1

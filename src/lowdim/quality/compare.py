@@ -1,4 +1,4 @@
-"""`compare`: several maps of the same data, assessed alike."""
+"""`compare`: several maps of the same data, assessed in the same way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lowdim.quality.assess import AssessedData, assess_map, metric_of, neighbor_graph_of
-from lowdim.quality.assessment import Assessment, format_value, to_json
-from lowdim.quality.measures import MEASURES, find_measure
+import numpy as np
+
+from lowdim.messages import one_line
+from lowdim.quality.assess import AssessedData, assess_map, metric_of
+from lowdim.quality.assessment import Assessment, format_value
+from lowdim.quality.measures import MEASURES, QualityMeasure, find_measure
 from lowdim.quality.rows import data_rows
 from lowdim.runtime.scheduling import uses_threads
-from lowdim.summaries import html_table, short_repr
+from lowdim.summaries import html_table, json_value, short_repr, text_table
+
+LEGEND = "↑ higher is better, ↓ lower is better, * best of the row."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,58 +47,79 @@ class Comparison:
         list of str
             Several where maps are equal; none where the measure is not known.
         """
-        sign = 1.0 if find_measure(name).better == "higher" else -1.0
-        values = {
-            key: sign * one.measures[name]
+        ranked = self.ranking(name)
+        top = self.assessments[ranked[0]].measures[name] if ranked else 0.0
+        return [
+            key
             for key, one in self.assessments.items()
-            if name in one.measures and one.measures[name] == one.measures[name]
-        }
-        top = max(values.values(), default=0.0)
-        return [key for key, value in values.items() if value == top]
+            if key in ranked and one.measures[name] == top
+        ]
+
+    def ranking(self, name: str) -> list[str]:
+        """Return the names of the maps that have a measure, the best first."""
+        sign = -1.0 if find_measure(name).better == "higher" else 1.0
+        known = {key: one.measures.get(name, np.nan) for key, one in self.assessments.items()}
+        return sorted(
+            (key for key in known if known[key] == known[key]), key=lambda key: sign * known[key]
+        )
+
+    def leaders(self, name: str) -> tuple[list[str], list[str]]:
+        """Return the best maps by a measure, and those that cannot be distinguished from them.
+
+        The confidence intervals of the latter overlap that of the best one. Both are empty if there
+        is nothing to compare: a single map, or several of the same value.
+        """
+        first, ranked = self.best(name), self.ranking(name)
+        if len(first) == len(ranked):
+            return [], []
+        values = {key: self.assessments[key].measures[name] for key in ranked}
+        margins = {key: getattr(value, "margin", 0.0) for key, value in values.items()}
+        near = []
+        for key in ranked[len(first) :]:
+            reach = margins[key] + margins[first[0]]
+            if reach > 0 and abs(values[key] - values[first[0]]) <= reach:
+                near.append(key)
+        return first, near
+
+    @property
+    def measures(self) -> list[QualityMeasure]:
+        """The measures that tables of several maps show, if they are known of one of the maps."""
+        known = {name for one in self.assessments.values() for name in one.measures}
+        return [measure for measure in MEASURES if measure.compared and measure.name in known]
 
     def __repr__(self) -> str:
         best = ", ".join(self.best("rnx_auc"))
         return short_repr(self, {"n_maps": len(self.assessments), "best": best or None})
 
     def _repr_html_(self) -> str:
-        title = "↑ higher is better, ↓ lower is better, * best of the row"
         rows = [[f"{label} {arrow}", *cells] for label, arrow, *cells in self._rows()]
         rows += [[f"{name}: not assessed", reason] for name, reason in self.failures.items()]
-        return html_table(title, ["", *self.assessments], rows)
+        return html_table(LEGEND[:-1], ["", *self.assessments], rows)
 
     def _rows(self) -> list[list[str]]:
         """A row for each measure and a column for each map; the best of a row have a star."""
-        names = list(self.assessments)
-        rows: list[list[str]] = []
-        for measure in MEASURES:
-            values = [one.measures.get(measure.name) for one in self.assessments.values()]
-            if not measure.compared or all(value is None for value in values):
-                continue
-            best = self.best(measure.name) if len(names) > 1 else []
+        rows = []
+        for measure in self.measures:
+            best = self.best(measure.name) if len(self.assessments) > 1 else []
+            values = {
+                name: one.measures.get(measure.name) for name, one in self.assessments.items()
+            }
             cells = [
                 "-" if value is None else format_value(value) + ("*" if name in best else " ")
-                for name, value in zip(names, values, strict=True)
+                for name, value in values.items()
             ]
-            rows.append([measure.label, "↑" if measure.better == "higher" else "↓", *cells])
+            rows.append([measure.label, measure.arrow, *cells])
         return rows
 
     def __str__(self) -> str:
-        rows = [["", "", *self.assessments], *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                [f"{row[0]:<{widths[0]}}", row[1] or " "]
-                + [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
-            ).rstrip()
-            for row in rows
-        ]
+        head, *lines = text_table([["", "", *self.assessments], *self._rows()], 2)
         lines += [f"{name}: not assessed: {reason}" for name, reason in self.failures.items()]
-        return "\n".join([*lines, "", "↑ higher is better, ↓ lower is better, * best of the row."])
+        return "\n".join([head, *lines, "", LEGEND])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the arrays of single objects, ready for `json.dumps`."""
         assessments = {name: one.to_dict() for name, one in self.assessments.items()}
-        result: dict[str, Any] = to_json({"assessments": assessments, "failures": self.failures})
+        result: dict[str, Any] = json_value({"assessments": assessments, "failures": self.failures})
         return result
 
 
@@ -158,17 +184,9 @@ def compare(
     assessments: dict[str, Assessment] = {}
     failures: dict[str, str] = {}
     for name, embedding in embeddings.items():
-        fitted = hasattr(embedding, "embedding_")
+        method = None if hasattr(embedding, "embedding_") else name
         try:
-            assessments[name] = assess_map(
-                data,
-                embedding.embedding_ if fitted else embedding,
-                method=type(embedding).__name__ if fitted else name,
-                labels=labels,
-                n_neighbors=n_neighbors,
-                graph=neighbor_graph_of(embedding),
-                n_rows=n_rows,
-            )
+            assessments[name] = assess_map(data, embedding, method, labels, n_neighbors, n_rows)
         except (TypeError, ValueError, MemoryError) as error:
-            failures[name] = " ".join(str(error).split()) or type(error).__name__
+            failures[name] = one_line(error)
     return Comparison(assessments, failures)

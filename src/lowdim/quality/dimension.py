@@ -16,16 +16,16 @@ import numpy as np
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
-from lowdim.neighbor_graphs.lists import check_k
-from lowdim.quality.rows import Rows, blocks_of, choose_rows, data_rows
-from lowdim.quality.stress import choose_objects, pairwise_distances
+from lowdim.quality.rows import Rows, blocks_of, choose_objects, choose_rows, data_rows
+from lowdim.quality.stress import pairwise_distances
 from lowdim.runtime.scheduling import uses_threads
-from lowdim.summaries import html_facts, short_repr
+from lowdim.summaries import summary
 
 ISOMAP_OBJECTS = 1000
 MAX_DIMENSIONS = 10  # that Isomap's residual variance is looked at for
 
 
+@summary("Intrinsic dimension")
 @dataclass(frozen=True)
 class IntrinsicDimension:
     """Estimates of the intrinsic dimension.
@@ -57,11 +57,8 @@ class IntrinsicDimension:
             parts.append(f"Isomap {self.isomap}")
         return f"about {self.consensus:.1f} ({', '.join(parts)})"
 
-    def __repr__(self) -> str:
-        return short_repr(self, vars(self))
-
-    def _repr_html_(self) -> str:
-        return html_facts("Intrinsic dimension", vars(self))
+    def _facts(self) -> dict[str, Any]:
+        return vars(self)
 
 
 @uses_threads
@@ -79,20 +76,14 @@ def intrinsic_dimension(
 
     Parameters
     ----------
-    X : array-like
-        The data, or all dissimilarities with `metric="precomputed"`.
+    X, metric, metric_params, n_jobs
+        As in `compare_ranks`.
     n_neighbors : int, default=20
         Number of neighbours of the maximum likelihood estimate.
-    metric : str or callable, default="euclidean"
-        How distances are measured.
-    metric_params : dict, optional
-        Further arguments of the metric.
     isomap : bool, default=True
         Whether to fit Isomap to up to 1,000 objects for its residual variance.
     random_state : int, RandomState instance or None, optional
         Seed of the samples of many objects.
-    n_jobs : int, optional
-        Number of threads.
 
     Returns
     -------
@@ -117,29 +108,28 @@ def dimension_of(
     random_state: Any = None,
 ) -> IntrinsicDimension:
     """The estimates for prepared rows."""
-    k = min(n_neighbors, data.n - 1)
-    near = nearest_distances(data, k, random_state)
+    near = nearest_distances(data, min(n_neighbors, data.n - 1), random_state)
     objects = choose_objects(data.n, 2000, random_state)
     D = pairwise_distances(data, objects)
-    values: list[float] = [
-        from_neighbors(near),
-        from_two_neighbors(near),
-        from_pairs(D[np.triu_indices(len(D), 1)]),
-    ]
     steps = None
     if isomap and data.n >= 20:
         part = objects[:: -(-len(objects) // ISOMAP_OBJECTS)]
         steps = elbow(isomap_residuals(pairwise_distances(data, part)))
-        values += [] if steps is None else [float(steps)]
-    known = [value for value in values if np.isfinite(value)]
-    return IntrinsicDimension(
-        values[0], values[1], values[2], steps, float(np.median(known)) if known else float("nan")
-    )
+    return dimension_from_distances(near, D[np.triu_indices(len(D), 1)], steps)
+
+
+def dimension_from_distances(
+    near: Array, pairs: Array, isomap: int | None = None
+) -> IntrinsicDimension:
+    """The estimates from distances to the nearest and between pairs, and their median."""
+    values = (from_neighbors(near), from_two_neighbors(near), from_pairs(pairs))
+    known = [one for one in (*values, isomap) if one is not None and np.isfinite(one)]
+    return IntrinsicDimension(*values, isomap, float(np.median(known)) if known else float("nan"))
 
 
 def nearest_distances(data: Rows, k: int, random_state: Any = None) -> Array:
     """Distances of a sample of objects to their k nearest among all, (rows, k), ascending."""
-    k = check_k(k, data.n)
+    k = checks.n_neighbors(k, data.n)
     parts = []
     for rows in blocks_of(choose_rows(data.n, None, random_state), data.n):
         keys = data.keys(rows)
@@ -180,14 +170,6 @@ def two_nn(X: Any, **options: Any) -> float:
     ----------
     Facco, d'Errico, Rodriguez and Laio, "Estimating the intrinsic dimension of datasets by a
     minimal neighborhood information", Scientific Reports 7, 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
-    >>> round(quality.two_nn(X))
-    2
     """
     return intrinsic_dimension(X, isomap=False, **options).two_nn
 
@@ -200,14 +182,6 @@ def correlation_dimension(X: Any, **options: Any) -> float:
     References
     ----------
     Grassberger and Procaccia, "Measuring the strangeness of strange attractors", Physica D 9, 1983.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
-    >>> round(quality.correlation_dimension(X))
-    2
     """
     return intrinsic_dimension(X, isomap=False, **options).correlation
 

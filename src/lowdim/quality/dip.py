@@ -56,7 +56,9 @@ def dip(values: Array) -> float:
     n = len(x)
     if n < 2 or x[0] == x[-1]:
         return 0.5 / n
-    before, after = _minorant(x.tolist()), _majorant(x.tolist())
+    last = n - 1
+    before = _minorant(x.tolist())
+    after = [last - at for at in _minorant((-x[::-1]).tolist())][::-1]  # of the majorant
     low, high, width = 0, n - 1, 1.0  # `width` counts objects: the dip is width / (2 n)
     while True:
         convex = _chain(high, low, before)[::-1]
@@ -83,7 +85,10 @@ def dip_p_value(statistic: float, n: int) -> float:
 
 
 def _minorant(x: list[float]) -> list[int]:
-    """The vertex before each value on the greatest convex minorant of the values up to it."""
+    """The vertex before each value on the greatest convex minorant of the values up to it.
+
+    That of the values with the other sign, in the other direction, is the least concave majorant.
+    """
     before = [0] * len(x)
     for j in range(1, len(x)):
         at = j - 1
@@ -94,21 +99,6 @@ def _minorant(x: list[float]) -> list[int]:
             at = further
         before[j] = at
     return before
-
-
-def _majorant(x: list[float]) -> list[int]:
-    """The vertex after each value on the least concave majorant of the values from it on."""
-    last = len(x) - 1
-    after = [last] * len(x)
-    for j in range(last - 1, -1, -1):
-        at = j + 1
-        while at != last:
-            further = after[at]
-            if (x[j] - x[at]) * (at - further) < (x[at] - x[further]) * (j - at):
-                break
-            at = further
-        after[j] = at
-    return after
 
 
 def _chain(start: int, end: int, step: list[int]) -> list[int]:

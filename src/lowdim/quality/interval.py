@@ -8,7 +8,6 @@ import numpy as np
 
 from lowdim.checks import Array
 
-CONFIDENCE = 0.95
 NORMAL = 1.959963984540054  # the normal distribution holds 95 % within this many deviations
 
 
@@ -39,9 +38,9 @@ class IntervalEstimate(float):
     margin: float
 
     def __new__(cls, value: float, margin: float = 0.0) -> Self:
-        made = super().__new__(cls, value)
-        made.margin = float(margin)
-        return made
+        interval = super().__new__(cls, value)
+        interval.margin = float(margin)
+        return interval
 
     @property
     def low(self) -> float:
@@ -50,6 +49,10 @@ class IntervalEstimate(float):
     @property
     def high(self) -> float:
         return float(self) + self.margin
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the estimate and its margin."""
+        return {"value": float(self), "margin": self.margin}
 
     def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
         return float(self), self.margin

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim import checks
+from lowdim.checks import Array, check_random_state
 from lowdim.quality.interval import IntervalEstimate, mean_of
 from lowdim.quality.ranks import Ranks, compare_ranks
 from lowdim.quality.stress import Distances, compare_distances
@@ -39,11 +41,10 @@ def label_quality(labels: Any, ranks: Ranks, distances: Distances) -> LabelQuali
     """Compare labels with neighbourhoods on the map and in the data."""
     values = check_labels(labels, ranks.n)
     if is_scale(values):
-        numbers = values.astype(np.float64)
-        on_map, in_data = (
-            _explained_share(numbers, ranks, i) for i in (ranks.map_ids, ranks.data_ids)
+        on_map = _explained_share(values, ranks, ranks.map_ids)
+        return LabelQuality(
+            "scale", on_map, _explained_share(values, ranks, ranks.data_ids), None, None
         )
-        return LabelQuality("scale", on_map, in_data, None, None)
     codes = class_codes(values)[1]
     some = codes[distances.objects]
     return LabelQuality(
@@ -119,39 +120,151 @@ def knn_accuracy(Y: Any, labels: Any, n_neighbors: int = 10, **options: Any) -> 
     return _accuracy(codes, ranks, ranks.map_ids)
 
 
+def neighborhood_hit(
+    Y: Any, labels: Any, n_neighbors: int = 10, **options: Any
+) -> IntervalEstimate:
+    """Compute the mean share of the k nearest on the map that have the object's own class.
+
+    Parameters are those of `knn_accuracy`.
+
+    References
+    ----------
+    Paulovich, Nonato, Minghim and Levkowitz, "Least square projection: a fast high-precision
+    multidimensional projection technique and its application to document mapping", IEEE
+    Transactions on Visualization and Computer Graphics 14, 2008.
+    """
+    ranks = compare_ranks(Y, Y, n_neighbors, **options)
+    return mean_of(_same_class(labels, ranks, ranks.map_ids).mean(axis=1), ranks.n)
+
+
+def distance_consistency(Y: Any, labels: Any) -> float:
+    """Compute the share of objects on the map that are nearest to the mean of their own class.
+
+    Y and labels are those of `knn_accuracy`.
+
+    References
+    ----------
+    Sips, Neubert, Lewis and Hanrahan, "Selecting good views of high-dimensional data using class
+    consistency", Computer Graphics Forum 28, 2009.
+    """
+    placed = _vectors(Y, "Y")
+    classes, codes = class_codes(check_labels(labels, len(placed)))
+    return float(_nearest_mean_is_own(placed, codes, len(classes)).mean())
+
+
+def label_trustworthiness(X: Any, Y: Any, labels: Any) -> float:
+    """Measure how far classes that are apart in the data are apart on the map.
+
+    For each pair of classes it compares the `distance_consistency` of their objects: 1 minus the
+    mean amount by which the map lowers it. It is between 0 and 1, higher is better.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The data.
+    Y : array-like of shape (n, p)
+        The map.
+    labels : array-like of shape (n,)
+        The class of each object; at least two classes.
+
+    References
+    ----------
+    Jeon, Kuo, Aupetit, Ma and Seo, "Classes are not clusters: improving label-based evaluation of
+    dimensionality reduction", IEEE Transactions on Visualization and Computer Graphics 30, 2024.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X, y = lowdim.data.clusters(120, random_state=0)
+    >>> lowdim.quality.label_trustworthiness(X, X, y)
+    1.0
+    """
+    data, placed = _consistencies(X, Y, labels)
+    return float(1 - np.maximum(data - placed, 0).mean())
+
+
+def label_continuity(X: Any, Y: Any, labels: Any) -> float:
+    """Measure how far classes that are apart on the map are apart in the data.
+
+    1 minus the mean amount by which the map raises the `distance_consistency` of two classes.
+    Parameters and references are those of `label_trustworthiness`.
+    """
+    data, placed = _consistencies(X, Y, labels)
+    return float(1 - np.maximum(placed - data, 0).mean())
+
+
+def class_angular_distortion(
+    X: Any, Y: Any, labels: Any, *, n_triplets: int | None = None, random_state: Any = None
+) -> IntervalEstimate:
+    """Compute how far the map changes the angles under which objects see other classes.
+
+    It is a quarter of the mean squared difference, between data and map, of the cosine of the angle
+    at an object between two objects of another class: between 0 and 1, lower is better.
+
+    Parameters
+    ----------
+    X, Y, labels
+        As in `label_trustworthiness`.
+    n_triplets : int, optional
+        Number of random angles; 10 n by default.
+    random_state : int, RandomState instance or None, optional
+        Seed of the angles.
+
+    Returns
+    -------
+    IntervalEstimate
+        The estimate from the angles that were drawn, with its interval.
+
+    References
+    ----------
+    Gunaratne, Kobourov and Miller, "Class angular distortion index for dimensionality reduction",
+    EuroVis 2026.
+    """
+    data, placed, codes, n_classes = _labelled_pair(X, Y, labels)
+    counts = np.bincount(codes, minlength=n_classes)
+    eligible = np.flatnonzero(counts >= 2)
+    if not len(eligible):
+        raise ValueError("labels: angles need a class with at least two objects.")
+    count = 10 * len(codes) if n_triplets is None else checks.integer(n_triplets, "n_triplets", 2)
+    random = check_random_state(0 if random_state is None else random_state)
+    seen = eligible[random.randint(len(eligible), size=count)]
+    own = (seen + 1 + random.randint(n_classes - 1, size=count)) % n_classes
+    members, first = np.argsort(codes, kind="stable"), np.cumsum(counts) - counts
+
+    def member(classes: Array, number: Array) -> Array:
+        return np.asarray(members[first[classes] + number])
+
+    one = random.randint(counts[seen])
+    other = (one + 1 + random.randint(counts[seen] - 1)) % counts[seen]
+    corners = member(own, random.randint(counts[own])), member(seen, one), member(seen, other)
+    squares = np.concatenate(
+        [
+            (_cosines(data, *part) - _cosines(placed, *part)) ** 2 / 4
+            for part in zip(*(np.array_split(c, 1 + count // 4096) for c in corners), strict=True)
+        ]
+    )
+    return mean_of(squares, len(squares) ** 2)  # of many more angles than were drawn
+
+
 def class_aware_trustworthiness(
     X: Any, Y: Any, labels: Any, n_neighbors: int = 5, **options: Any
 ) -> IntervalEstimate:
     """Compute trustworthiness that counts only false neighbours of another class.
 
-    Such neighbours make classes look mixed that are apart in the data.
+    Such neighbours make classes look mixed that are apart in the data. It is between 0 and 1, and
+    at least `trustworthiness`, which has the other parameters.
 
     Parameters
     ----------
     labels : array-like of shape (n,)
         The class of each object.
-    n_neighbors : int, default=5
-        Size of the neighbourhoods, less than n / 2.
-    X, Y, **options
-        As in `compare_ranks`.
-
-    Returns
-    -------
-    IntervalEstimate
-        Between 0 and 1, higher is better; at least `trustworthiness`.
+    X, Y, n_neighbors, **options
+        As in `trustworthiness`.
 
     References
     ----------
     Colange, Peltonen, Aupetit, Dutykh and Lespinats, "Steering distortions to preserve classes and
     neighbors in supervised dimensionality reduction", NeurIPS 2020.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import quality
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> print(quality.class_aware_trustworthiness(X, X[:, :2], X[:, 0] > 0))
-    0.983
     """
     ranks = compare_ranks(X, Y, n_neighbors, **options)
     same = _same_class(labels, ranks, ranks.map_ids)
@@ -165,11 +278,6 @@ def class_aware_continuity(
 
     Such neighbours make a class look torn. Parameters and references are those of
     `class_aware_trustworthiness`.
-
-    Returns
-    -------
-    IntervalEstimate
-        Between 0 and 1, higher is better; at least `continuity`.
     """
     ranks = compare_ranks(X, Y, n_neighbors, **options)
     same = _same_class(labels, ranks, ranks.data_ids)
@@ -179,17 +287,14 @@ def class_aware_continuity(
 def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> IntervalEstimate:
     """Compute the share of the values' variance that the mean of the k nearest explains.
 
+    It is at most 1, and 0 or less if neighbours do not predict the values.
+
     Parameters
     ----------
     values : array-like of shape (n,)
         A number of each object.
     Y, n_neighbors, **options
         As in `knn_accuracy`.
-
-    Returns
-    -------
-    IntervalEstimate
-        At most 1, higher is better; 0 or less if neighbours do not predict the values.
 
     Examples
     --------
@@ -200,25 +305,18 @@ def knn_r2(Y: Any, values: Any, n_neighbors: int = 10, **options: Any) -> Interv
     1.000
     """
     ranks = compare_ranks(Y, Y, n_neighbors, **options)
-    return _explained_share(check_labels(values, ranks.n).astype(np.float64), ranks, ranks.map_ids)
+    return _explained_share(check_labels(values, ranks.n), ranks, ranks.map_ids)
 
 
 def silhouette(Y: Any, labels: Any, **options: Any) -> IntervalEstimate:
-    """Compute the mean silhouette of the classes on the map.
+    """Compute the mean silhouette of the classes on the map, between -1 and 1.
 
     Parameters
     ----------
-    Y : array-like of shape (n, p)
-        The map, or any other vectors.
-    labels : array-like of shape (n,)
-        The class of each object.
+    Y, labels
+        As in `knn_accuracy`.
     **options
         Further arguments of `compare_distances`.
-
-    Returns
-    -------
-    IntervalEstimate
-        Between -1 and 1, higher is better.
 
     References
     ----------
@@ -242,6 +340,48 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> IntervalEstimate:
     return mean_of(silhouette_samples(distances.map, codes, metric="precomputed"), distances.n)
 
 
+def _vectors(X: Any, name: str) -> Array:
+    return np.asarray(checks.vectors(getattr(X, "embedding_", X), name=name), dtype=np.float64)
+
+
+def _labelled_pair(X: Any, Y: Any, labels: Any) -> tuple[Array, Array, Array, int]:
+    """Data, map, the number of each object's class, and of classes."""
+    data, placed = _vectors(X, "X"), _vectors(Y, "Y")
+    if len(data) != len(placed):
+        raise ValueError(f"Y places {len(placed)} objects, but X has {len(data)}.")
+    classes, codes = class_codes(check_labels(labels, len(data)))
+    if len(classes) < 2:
+        raise ValueError("labels: at least two classes are needed, got one.")
+    return data, placed, codes, len(classes)
+
+
+def _nearest_mean_is_own(points: Array, codes: Array, n_classes: int) -> Array:
+    means = np.array([points[codes == c].mean(axis=0) for c in range(n_classes)])
+    nearest = np.argmin([np.linalg.norm(points - mean, axis=1) for mean in means], axis=0)
+    return np.asarray(nearest == codes)
+
+
+def _consistencies(X: Any, Y: Any, labels: Any) -> tuple[Array, Array]:
+    """The distance consistency of each pair of classes, in the data and on the map."""
+    data, placed, codes, n_classes = _labelled_pair(X, Y, labels)
+    pairs = []
+    for a, b in combinations(range(n_classes), 2):
+        some = (codes == a) | (codes == b)
+        which = (codes[some] == b).astype(int)
+        pairs.append([_nearest_mean_is_own(P[some], which, 2).mean() for P in (data, placed)])
+    before, after = np.array(pairs).T
+    return before, after
+
+
+def _cosines(points: Array, corner: Array, one: Array, other: Array) -> Array:
+    """The cosine of the angle at each corner; 0 where a side has no length."""
+    a, b = points[one] - points[corner], points[other] - points[corner]
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    dots = np.einsum("ij,ij->i", a, b)
+    cosines = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+    return np.asarray(np.clip(cosines, -1, 1))
+
+
 def _same_class(labels: Any, ranks: Ranks, ids: Array) -> Array:
     """Which neighbours are of the object's own class."""
     codes = class_codes(check_labels(labels, ranks.n))[1]
@@ -256,6 +396,7 @@ def _accuracy(codes: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
 
 def _explained_share(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimate:
     """The share of the values' variance that the neighbours' mean explains."""
+    values = values.astype(np.float64)
     own = values[ranks.rows]
     spread = float(own.var()) or 1.0
     return mean_of(1 - (values[ids].mean(axis=1) - own) ** 2 / spread, ranks.n)

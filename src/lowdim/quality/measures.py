@@ -5,16 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lowdim.quality.ranks import LOCAL_NEIGHBORS
-from lowdim.quality.rows import MAX_OBJECTS_EXACT
-from lowdim.quality.stress import MAX_OBJECTS_PAIRED
-
-EXACT_UP_TO = {
-    "ranks": MAX_OBJECTS_EXACT,
-    "distances": MAX_OBJECTS_PAIRED,
-    "geodesics": 0,
-    "labels": MAX_OBJECTS_EXACT,
-}
-"""Number of objects up to which a measure is exact, by what it is computed from."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +17,11 @@ class QualityMeasure:
         Name of the value in an `Assessment` and in its `to_dict`.
     label : str
         Name in tables and texts.
+    source : {"ranks", "distances", "geodesics", "labels"}
+        What it is computed from.
     meaning : str
         What the value is, in a few words; `{k}` stands for the size of the neighbourhoods and
         `{K_max}` for the size that separates local from global ones.
-    source : {"ranks", "distances", "geodesics", "labels"}
-        What it is computed from.
     low, high : float
         Range of the values.
     better : {"higher", "lower"}
@@ -46,8 +36,8 @@ class QualityMeasure:
 
     name: str
     label: str
-    meaning: str
     source: str
+    meaning: str
     low: float = 0
     high: float = 1
     better: str = "higher"
@@ -64,178 +54,70 @@ class QualityMeasure:
         return self.source == "labels"
 
     @property
-    def exact_up_to(self) -> int:
-        """Number of objects up to which all of them are compared; a sample is used beyond."""
-        return EXACT_UP_TO[self.source]
+    def arrow(self) -> str:
+        """The direction that is better, as an arrow."""
+        return "↑" if self.better == "higher" else "↓"
 
 
+# fmt: off
 MEASURES: tuple[QualityMeasure, ...] = (
-    QualityMeasure(
-        "rnx_auc",
-        "R_NX AUC",
-        "area under R_NX(K) over log K, all sizes of neighbourhoods; 0 for a random map",
-        "ranks",
-        low=-1,
-        compared=True,
-        good_for="neighbours at all scales",
-    ),
-    QualityMeasure(
-        "rnx_auc_local",
-        "R_NX AUC, local",
-        f"area under R_NX(K) for neighbourhoods of up to {LOCAL_NEIGHBORS} objects",
-        "ranks",
-        low=-1,
-        function="compare_ranks",
-    ),
-    QualityMeasure(
-        "rnx_auc_global",
-        "R_NX AUC, global",
-        f"area under R_NX(K) for neighbourhoods of more than {LOCAL_NEIGHBORS} objects",
-        "ranks",
-        low=-1,
-        function="compare_ranks",
-    ),
-    QualityMeasure(
-        "trustworthiness",
-        "trustworthiness",
-        "1 if the {k} nearest on the map are near in the data",
-        "ranks",
-        compared=True,
-    ),
-    QualityMeasure(
-        "continuity",
-        "continuity",
-        "1 if the {k} nearest in the data are near on the map",
-        "ranks",
-        compared=True,
-    ),
-    QualityMeasure(
-        "neighborhood_preservation",
-        "neighbourhood preservation",
-        "share of the {k} nearest in the data that are the {k} nearest on the map",
-        "ranks",
-        compared=True,
-        good_for="close neighbours",
-    ),
-    QualityMeasure(
-        "mrre_map",
-        "MRRE, map",
-        "mean relative rank error of the {k} nearest on the map",
-        "ranks",
-        better="lower",
-        function="mean_relative_rank_errors",
-    ),
-    QualityMeasure(
-        "mrre_data",
-        "MRRE, data",
-        "mean relative rank error of the {k} nearest in the data",
-        "ranks",
-        better="lower",
-        function="mean_relative_rank_errors",
-    ),
-    QualityMeasure(
-        "q_local",
-        "Q_local",
-        "mean Q_NX(K) for K up to {K_max}",
-        "ranks",
-        function="local_global",
-        compared=True,
-    ),
-    QualityMeasure(
-        "q_global",
-        "Q_global",
-        "mean Q_NX(K) for K from {K_max} on",
-        "ranks",
-        function="local_global",
-        compared=True,
-    ),
-    QualityMeasure(
-        "density_correlation",
-        "density correlation",
-        "rank correlation of the distances to the {k}-th neighbour in data and map",
-        "ranks",
-        low=-1,
-    ),
-    QualityMeasure(
-        "stress_1",
-        "stress-1",
-        "Kruskal's stress of the map at its best scale",
-        "distances",
-        better="lower",
-        compared=True,
-    ),
-    QualityMeasure(
-        "sammon_stress",
-        "Sammon stress",
-        "Sammon's stress of the map at its best scale",
-        "distances",
-        better="lower",
-    ),
-    QualityMeasure(
-        "spearman",
-        "Spearman correlation",
-        "rank correlation of the distances in data and map",
-        "distances",
-        low=-1,
-        compared=True,
-        good_for="straight-line distances",
-    ),
-    QualityMeasure(
-        "spearman_far",
-        "Spearman correlation, far",
-        "the same among the half of the pairs that are farther apart in the data",
-        "distances",
-        low=-1,
-    ),
-    QualityMeasure(
-        "distance_correlation",
-        "distance correlation",
-        "Székely's distance correlation of data and map",
-        "distances",
-    ),
-    QualityMeasure(
-        "residual_variance",
-        "residual variance",
-        "1 - R² of the distances in data and map",
-        "distances",
-        better="lower",
-    ),
-    QualityMeasure(
-        "geodesic_correlation",
-        "geodesic correlation",
-        "rank correlation of the map's distances with those along the neighbour graph",
-        "geodesics",
-        low=-1,
-        function="assess",
-        compared=True,
-        good_for="distances along the data",
-    ),
-    QualityMeasure(
-        "knn_accuracy",
-        "k-NN accuracy",
-        "share of objects whose class is the commonest of their {k} nearest on the map",
-        "labels",
-        compared=True,
-        good_for="the labels",
-    ),
-    QualityMeasure(
-        "knn_r2",
-        "k-NN R²",
-        "share of the labels' variance that the mean of the {k} nearest explains",
-        "labels",
-        low=float("-inf"),
-        compared=True,
-        good_for="the labels",
-    ),
-    QualityMeasure(
-        "silhouette",
-        "silhouette",
-        "mean silhouette of the classes on the map",
-        "labels",
-        low=-1,
-        compared=True,
-    ),
+    QualityMeasure("rnx_auc", "R_NX AUC", "ranks",
+                   "area under R_NX(K) over log K, all sizes of neighbourhoods; 0 for a random map",
+                   low=-1, compared=True, good_for="neighbours at all scales"),
+    QualityMeasure("rnx_auc_local", "R_NX AUC, local", "ranks",
+                   f"area under R_NX(K) for neighbourhoods of up to {LOCAL_NEIGHBORS} objects",
+                   low=-1, function="compare_ranks"),
+    QualityMeasure("rnx_auc_global", "R_NX AUC, global", "ranks",
+                   f"area under R_NX(K) for neighbourhoods of more than {LOCAL_NEIGHBORS} objects",
+                   low=-1, function="compare_ranks"),
+    QualityMeasure("trustworthiness", "trustworthiness", "ranks",
+                   "1 if the {k} nearest on the map are near in the data", compared=True),
+    QualityMeasure("continuity", "continuity", "ranks",
+                   "1 if the {k} nearest in the data are near on the map", compared=True),
+    QualityMeasure("neighborhood_preservation", "neighbourhood preservation", "ranks",
+                   "share of the {k} nearest in the data that are the {k} nearest on the map",
+                   compared=True, good_for="close neighbours"),
+    QualityMeasure("mrre_map", "MRRE, map", "ranks",
+                   "mean relative rank error of the {k} nearest on the map",
+                   better="lower", function="mean_relative_rank_errors"),
+    QualityMeasure("mrre_data", "MRRE, data", "ranks",
+                   "mean relative rank error of the {k} nearest in the data",
+                   better="lower", function="mean_relative_rank_errors"),
+    QualityMeasure("q_local", "Q_local", "ranks", "mean Q_NX(K) for K up to {K_max}",
+                   function="local_global", compared=True),
+    QualityMeasure("q_global", "Q_global", "ranks", "mean Q_NX(K) for K from {K_max} on",
+                   function="local_global", compared=True),
+    QualityMeasure("density_correlation", "density correlation", "ranks",
+                   "rank correlation of the distances to the {k}-th neighbour in data and map",
+                   low=-1),
+    QualityMeasure("stress_1", "stress-1", "distances",
+                   "Kruskal's stress of the map at its best scale", better="lower", compared=True),
+    QualityMeasure("sammon_stress", "Sammon stress", "distances",
+                   "Sammon's stress of the map at its best scale", better="lower"),
+    QualityMeasure("spearman", "Spearman correlation", "distances",
+                   "rank correlation of the distances in data and map",
+                   low=-1, compared=True, good_for="straight-line distances"),
+    QualityMeasure("spearman_far", "Spearman correlation, far", "distances",
+                   "the same among the half of the pairs that are farther apart in the data",
+                   low=-1),
+    QualityMeasure("distance_correlation", "distance correlation", "distances",
+                   "Székely's distance correlation of data and map"),
+    QualityMeasure("residual_variance", "residual variance", "distances",
+                   "1 - R² of the distances in data and map", better="lower"),
+    QualityMeasure("geodesic_correlation", "geodesic correlation", "geodesics",
+                   "rank correlation of the map's distances with those along the neighbour graph",
+                   low=-1, function="assess", compared=True,
+                   good_for="distances along the data"),
+    QualityMeasure("knn_accuracy", "k-NN accuracy", "labels",
+                   "share of objects whose class is the commonest of their {k} nearest on the map",
+                   compared=True, good_for="the labels"),
+    QualityMeasure("knn_r2", "k-NN R²", "labels",
+                   "share of the labels' variance that the mean of the {k} nearest explains",
+                   low=float("-inf"), compared=True, good_for="the labels"),
+    QualityMeasure("silhouette", "silhouette", "labels",
+                   "mean silhouette of the classes on the map", low=-1, compared=True),
 )
+# fmt: on
 
 
 def find_measure(name: str) -> QualityMeasure:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from lowdim.quality.interval import IntervalEstimate, mean_of
-from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks, ranks_between
-from lowdim.quality.rows import blocks_of, choose_rows, data_rows, map_rows
-from lowdim.runtime.scheduling import uses_threads
+from lowdim.quality.ranks import Curve, PointErrors, Split, compare_ranks
+from lowdim.quality.rows import blocks_of, data_rows, map_rows
+from lowdim.runtime.scheduling import use_threads
 
 
 def trustworthiness(
@@ -44,21 +44,16 @@ def trustworthiness(
     0.871
     """
     if (Y is None) == (X_embedded is None):
-        raise TypeError("trustworthiness needs the map, once: give either Y or X_embedded.")
+        raise TypeError("trustworthiness needs one map: give either Y or X_embedded.")
     placed = X_embedded if Y is None else Y
     return compare_ranks(X, placed, n_neighbors, **options).trustworthiness
 
 
 def continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
-    """Measure how far neighbours in the data stay neighbours on the map.
+    """Measure how far neighbours in the data stay neighbours on the map, between 0 and 1.
 
-    Trustworthiness with the data and the map exchanged. Parameters and references are those of
+    Trustworthiness with the data and the map exchanged; parameters and references are those of
     `trustworthiness`.
-
-    Returns
-    -------
-    IntervalEstimate
-        Between 0 and 1, higher is better.
     """
     return compare_ranks(X, Y, n_neighbors, **options).continuity
 
@@ -68,14 +63,8 @@ def mean_relative_rank_errors(
 ) -> tuple[IntervalEstimate, IntervalEstimate]:
     """Measure by how much ranks of neighbours change, relative to the ranks.
 
-    Parameters are those of `trustworthiness`.
-
-    Returns
-    -------
-    mrre_map : IntervalEstimate
-        Error of the neighbours on the map, between 0 and 1, lower is better.
-    mrre_data : IntervalEstimate
-        Error of the neighbours in the data.
+    Two errors between 0 and 1, lower is better: that of the neighbours on the map, and that of the
+    neighbours in the data. Parameters are those of `trustworthiness`.
 
     References
     ----------
@@ -90,12 +79,7 @@ def neighborhood_preservation(
 ) -> IntervalEstimate:
     """Compute the share of the k nearest in the data that are among the k nearest on the map.
 
-    This is Q_NX(k). Parameters are those of `trustworthiness`.
-
-    Returns
-    -------
-    IntervalEstimate
-        Between 0 and 1, higher is better.
+    This is Q_NX(k), between 0 and 1. Parameters are those of `trustworthiness`.
     """
     return compare_ranks(X, Y, n_neighbors, **options).neighborhood_preservation
 
@@ -103,12 +87,8 @@ def neighborhood_preservation(
 def local_continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> IntervalEstimate:
     """Compute the local continuity meta-criterion: kept neighbours beyond those kept by chance.
 
-    It is Q_NX(k) - k / (n - 1). Parameters are those of `trustworthiness`.
-
-    Returns
-    -------
-    IntervalEstimate
-        0 for a random map and 1 - k / (n - 1) for a perfect one.
+    It is Q_NX(k) - k / (n - 1): 0 for a random map and 1 - k / (n - 1) for a perfect one.
+    Parameters are those of `trustworthiness`.
 
     References
     ----------
@@ -120,7 +100,6 @@ def local_continuity(X: Any, Y: Any, n_neighbors: int = 5, **options: Any) -> In
     return mean_of(kept - ranks.n_neighbors / (ranks.n - 1), ranks.n)
 
 
-@uses_threads
 def topographic_product(
     X: Any,
     Y: Any,
@@ -128,9 +107,8 @@ def topographic_product(
     *,
     metric: Any = "euclidean",
     metric_params: dict[str, Any] | None = None,
-    n_rows: int | None = None,
-    random_state: Any = None,
     n_jobs: int | None = None,
+    **options: Any,
 ) -> IntervalEstimate:
     """Compute the topographic product over the neighbourhoods of up to k objects.
 
@@ -162,25 +140,25 @@ def topographic_product(
     >>> print(quality.topographic_product(X, 2 * X))
     0.000
     """
-    data = data_rows(X, metric, metric_params)
-    placed = map_rows(Y, data.n)
-    chosen = choose_rows(data.n, n_rows, random_state)
-    ranks = ranks_between(data, placed, chosen, n_neighbors)
-    parts = []
-    for rows in blocks_of(chosen, data.n):
-        at = np.searchsorted(chosen, rows)
-        across = np.take_along_axis(data.distances(rows), ranks.map_ids[at], axis=1)
-        back = np.take_along_axis(placed.distances(rows), ranks.data_ids[at], axis=1)
-        lengths = (across, ranks.map_distances[at], ranks.data_distances[at], back)
-        if min(float(part.min()) for part in lengths) <= 0:
-            raise ValueError(
-                "X, Y: the topographic product is not defined if neighbours are in the same place; "
-                "leave out duplicates."
-            )
-        first, second, third, fourth = (np.log(part.astype(np.float64)) for part in lengths)
-        sums = np.cumsum(first + second - third - fourth, axis=1)
-        parts.append((sums / (2 * np.arange(1, ranks.n_neighbors + 1))).mean(axis=1))
-    return mean_of(np.concatenate(parts), data.n)
+    space: dict[str, Any] = {"metric": metric, "metric_params": metric_params}
+    with use_threads(n_jobs):
+        ranks = compare_ranks(X, Y, n_neighbors, **space, **options)
+        data, placed = data_rows(X, **space), map_rows(Y, ranks.n)
+        parts = []
+        for rows in blocks_of(ranks.rows, ranks.n):
+            at = np.searchsorted(ranks.rows, rows)
+            across = np.take_along_axis(data.distances(rows), ranks.map_ids[at], axis=1)
+            back = np.take_along_axis(placed.distances(rows), ranks.data_ids[at], axis=1)
+            lengths = (across, ranks.map_distances[at], ranks.data_distances[at], back)
+            if min(float(part.min()) for part in lengths) <= 0:
+                raise ValueError(
+                    "X, Y: the topographic product is not defined if neighbours are in the same "
+                    "place; leave out duplicates."
+                )
+            first, second, third, fourth = (np.log(part.astype(np.float64)) for part in lengths)
+            sums = np.cumsum(first + second - third - fourth, axis=1)
+            parts.append((sums / (2 * np.arange(1, ranks.n_neighbors + 1))).mean(axis=1))
+    return mean_of(np.concatenate(parts), ranks.n)
 
 
 def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> float:
@@ -188,11 +166,6 @@ def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -
 
     The local scale of an object is the distance to its k-th nearest neighbour. Parameters are
     those of `trustworthiness`.
-
-    Returns
-    -------
-    float
-        Between -1 and 1, higher is better.
     """
     return compare_ranks(X, Y, n_neighbors, **options).density_correlation
 
@@ -200,12 +173,8 @@ def density_correlation(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -
 def qnx(X: Any, Y: Any, **options: Any) -> Curve:
     """Compute Q_NX(K), the share of the K nearest that are the same in the data and on the map.
 
-    Parameters are those of `trustworthiness`, without `n_neighbors`.
-
-    Returns
-    -------
-    Curve
-        For every K with up to 5,000 objects; for sizes K evenly spaced in log K with more.
+    For every K with up to 5,000 objects; for sizes K evenly spaced in log K with more. Parameters
+    are those of `trustworthiness`, without `n_neighbors`.
     """
     return compare_ranks(X, Y, 1, **options).qnx
 
@@ -213,12 +182,7 @@ def qnx(X: Any, Y: Any, **options: Any) -> Curve:
 def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
     """Compute R_NX(K): Q_NX rescaled so that a random map has 0 and a perfect one 1.
 
-    Parameters are those of `trustworthiness`, without `n_neighbors`.
-
-    Returns
-    -------
-    Curve
-        See `qnx`.
+    Parameters are those of `qnx`.
 
     References
     ----------
@@ -231,12 +195,7 @@ def rnx_curve(X: Any, Y: Any, **options: Any) -> Curve:
 def rnx_auc(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     """Compute the area under R_NX over log K, in which small neighbourhoods count most.
 
-    Parameters are those of `trustworthiness`, without `n_neighbors`.
-
-    Returns
-    -------
-    IntervalEstimate
-        0 for a random map and 1 for a perfect one.
+    It is 0 for a random map and 1 for a perfect one. Parameters are those of `qnx`.
 
     References
     ----------
@@ -249,7 +208,7 @@ def rnx_auc(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
 def local_global(X: Any, Y: Any, **options: Any) -> Split:
     """Average Q_NX over small and over large neighbourhoods.
 
-    Parameters are those of `trustworthiness`, without `n_neighbors`.
+    Parameters are those of `qnx`.
 
     Returns
     -------
@@ -269,10 +228,5 @@ def point_errors(X: Any, Y: Any, n_neighbors: int = 15, **options: Any) -> Point
     """Find which neighbours of each object the map lost, and which it shows falsely.
 
     Parameters are those of `trustworthiness`.
-
-    Returns
-    -------
-    PointErrors
-        Errors and neighbours of each object.
     """
     return compare_ranks(X, Y, n_neighbors, **options).point_errors

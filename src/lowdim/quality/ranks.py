@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.neighbor_graphs.lists import check_k
 from lowdim.quality.interval import IntervalEstimate, margins, mean_of
 from lowdim.quality.rows import MAX_OBJECTS_EXACT, Rows, blocks_of, choose_rows, data_rows, map_rows
 from lowdim.quality.stress import rank_correlation
@@ -30,6 +30,7 @@ from lowdim.runtime import memory
 from lowdim.runtime.scheduling import uses_threads
 
 PER_OCTAVE = 8  # sizes of neighbourhoods between K and 2 K, for more than MAX_OBJECTS_EXACT objects
+MAX_CURVE_POINTS = 120  # of a curve in `to_dict`
 LOCAL_NEIGHBORS = 30  # the largest neighbourhood of `Ranks.rnx_auc_local`
 
 
@@ -39,6 +40,13 @@ class Curve(NamedTuple):
     K: Array
     values: Array
     margin: Array
+
+    def to_dict(self) -> dict[str, Array]:
+        """Return up to `MAX_CURVE_POINTS` points, evenly spaced in log K."""
+        at = np.arange(len(self.K))
+        if len(at) > MAX_CURVE_POINTS:
+            at = np.unique(np.geomspace(1, len(at), MAX_CURVE_POINTS).round().astype(np.int64)) - 1
+        return {name: values[at] for name, values in self._asdict().items()}
 
 
 class Split(NamedTuple):
@@ -119,15 +127,13 @@ class Ranks:
         """Whether all rows were compared."""
         return len(self.rows) == self.n
 
-    # --- neighbourhoods of k objects -------------------------------------------------------
-
     def penalty(self, ranks: Array) -> Array:
         """Each row's ranks beyond k, as a share of the most there could be."""
         k = self.n_neighbors
         if 2 * k >= self.n:
             raise ValueError(
                 f"{argument('n_neighbors')} must be less than half the number of objects: got "
-                f"{k} for {self.n}. Trustworthiness and continuity have no scale beyond."
+                f"{k} for {self.n}. Trustworthiness and continuity are not defined for more."
             )
         beyond = np.maximum(ranks - k, 0).sum(axis=1, dtype=np.float64)
         return np.asarray(beyond * 2 / (k * (2.0 * self.n - 3 * k - 1)))
@@ -176,8 +182,6 @@ class Ranks:
             np.where(self.data_ranks > k, self.map_ids, -1),
         )
 
-    # --- neighbourhoods of all sizes -------------------------------------------------------
-
     @cached_property
     def qnx(self) -> Curve:
         """Q_NX(K): share of the K nearest that are the same in both spaces."""
@@ -208,7 +212,6 @@ class Ranks:
         return self._rnx_area(min(LOCAL_NEIGHBORS + 1, self.n - 2), self.n)
 
     def _rnx_area(self, least: int, most: int) -> IntervalEstimate:
-        """The area under R_NX in log K for least <= K <= most."""
         K = self.rnx.K
         every = np.arange(1, self.n - 1)
         weights = _weights(K, np.where((every >= least) & (every <= most), 1 / every, 0.0))
@@ -223,24 +226,21 @@ class Ranks:
         gain = self.qnx.values - self.K / (self.n - 1)
         most = int(self.K[gain.argmax()])
         every = np.arange(1, self.n)
-        return Split(most, *(self._average(part) for part in (every <= most, every >= most)))
+        return Split(most, *(self._mean_qnx(part) for part in (every <= most, every >= most)))
 
-    @property
-    def q_local(self) -> IntervalEstimate:
-        """The local part of Q_NX, see `split`."""
-        return self.split.local
-
-    @property
-    def q_global(self) -> IntervalEstimate:
-        """The global part of Q_NX, see `split`."""
-        return self.split.global_
-
-    def _average(self, counted: Array) -> IntervalEstimate:
-        """Q_NX averaged over some sizes of neighbourhoods."""
+    def _mean_qnx(self, counted: Array) -> IntervalEstimate:
         weights = _weights(self.K, counted.astype(np.float64))
         if self.overlaps is None:
             return IntervalEstimate(float(weights @ self.qnx.values))
         return mean_of((self.overlaps / self.K) @ weights, self.n)
+
+    @property
+    def q_local(self) -> IntervalEstimate:
+        return self.split.local
+
+    @property
+    def q_global(self) -> IntervalEstimate:
+        return self.split.global_
 
 
 def _rescale(Q: Array, K: Array, n: int) -> Array:
@@ -271,48 +271,39 @@ def rank_grid(n: int, k: int) -> Array:
     return np.unique(np.append(spread, [k, n - 1])).astype(np.int32)
 
 
-class _Block(NamedTuple):
-    rows: Array
-    data_ids: Array
-    map_ranks: Array
-    map_ids: Array
-    data_ranks: Array
-    shared: Array
-    data_distances: Array
-    map_distances: Array
+def _passes(data: Rows, placed: Rows, chosen: Array, k: int, grid: Array) -> Iterator[list[Array]]:
+    """Compare the ranks seen from the chosen objects, some of them at a time.
 
-
-def _passes(data: Rows, placed: Rows, chosen: Array, k: int, grid: Array) -> Iterator[_Block]:
-    """Compare the ranks seen from the chosen objects, some of them at a time."""
+    The arrays are those of `compare_orders` of the backend, and the distances to the nearest in
+    the data and on the map.
+    """
     for rows in blocks_of(chosen, data.n):
         first, second = data.keys(rows), placed.keys(rows)
         dtype = np.result_type(first, second)
         first, second = (np.ascontiguousarray(keys, dtype) for keys in (first, second))
         orders = backend().compare_orders(first, second, rows, k, grid)
-        lengths = (
-            np.take_along_axis(first, orders[0], axis=1),
-            np.take_along_axis(second, orders[2], axis=1),
-        )
-        yield _Block(rows, *orders, data.lengths(lengths[0]), placed.lengths(lengths[1]))
+        in_data = data.lengths(np.take_along_axis(first, orders[0], axis=1))
+        on_map = placed.lengths(np.take_along_axis(second, orders[2], axis=1))
+        yield [*orders, in_data, on_map]
 
 
 def ranks_between(data: Rows, placed: Rows, chosen: Array, k: int) -> Ranks:
     """One pass over the chosen rows of two spaces."""
     if data.n < 3:
         raise ValueError(f"X: n_samples = {data.n}, but ranks need at least 3 objects.")
-    k = check_k(k, data.n)
+    k = checks.n_neighbors(k, data.n)
     grid = rank_grid(data.n, k)
     exact = len(chosen) == data.n
     overlap = np.zeros(len(grid), dtype=np.int64)
-    parts: list[tuple[Array, ...]] = []
-    for block in _passes(data, placed, chosen, k, grid):
-        overlap += block.shared.sum(axis=0, dtype=np.int64)
-        near = (block.data_ids, block.map_ranks, block.map_ids, block.data_ranks)
-        kept = (block.data_distances, block.map_distances, *(() if exact else (block.shared,)))
-        parts.append((*near, *kept))
+    overlaps, parts = [], []
+    for *near, shared, in_data, on_map in _passes(data, placed, chosen, k, grid):
+        overlap += shared.sum(axis=0, dtype=np.int64)
+        if not exact:
+            overlaps.append(shared)
+        parts.append([*near, in_data, on_map])
     joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-    overlaps = None if exact else joined[6]
-    return Ranks(data.n, chosen, grid, overlap, overlaps, *joined[:6])
+    by_row = None if exact else np.concatenate(overlaps)
+    return Ranks(data.n, chosen, grid, overlap, by_row, *joined)
 
 
 @uses_threads
@@ -363,9 +354,8 @@ def compare_ranks(
     >>> import numpy as np
     >>> from lowdim import quality
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> ranks = quality.compare_ranks(X, X[:, :2], 5)
-    >>> print(ranks.trustworthiness, ranks.continuity)
-    0.871 0.955
+    >>> print(quality.compare_ranks(X, X[:, :2], 5).continuity)
+    0.955
     """
     data = data_rows(X, metric, metric_params)
     placed = map_rows(Y, data.n)
@@ -414,6 +404,6 @@ def coranking(
     rank = np.arange(m)
     none = np.empty(0, dtype=np.int32)
     for block in _passes(data, placed, np.arange(n, dtype=np.int32), m, none):
-        for ranks in block.map_ranks:  # each row holds every rank once
+        for ranks in block[1]:  # on the map; each row holds every rank once
             counts[rank, ranks - 1] += 1
     return counts

@@ -1,4 +1,4 @@
-"""Jackknife and permutation test of maps that minimise stress."""
+"""Jackknife and bootstrap of maps, and a permutation test of their stress."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from sklearn.base import clone
 
 from lowdim import checks
 from lowdim.checks import Array, check_random_state
+from lowdim.messages import argument
 from lowdim.numerics.procrustes import procrustes
 from lowdim.objects.pairs import check_known, dense_pairs
 from lowdim.runtime.scheduling import run
-from lowdim.summaries import html_facts, short_repr
+from lowdim.summaries import summary
 
 MAX_ROUNDS = 200
 TOLERANCE = 1e-9  # movement of the mean in a round, as a share of its size
 
 
+@summary("Jackknife")
 class Jackknife(NamedTuple):
     """Stability of a map when single objects are left out.
 
@@ -45,33 +47,45 @@ class Jackknife(NamedTuple):
     base: Array
     replications: Array
 
-    def __repr__(self) -> str:
-        return short_repr(self, self._facts())
+    def _facts(self) -> dict[str, Any]:
+        names = ("stability", "cross_validity", "dispersion")
+        return {name: getattr(self, name) for name in names} | {"n_objects": len(self.base)}
 
-    def _repr_html_(self) -> str:
-        return html_facts("Jackknife", self._facts())
+
+@summary("Bootstrap")
+class Bootstrap(NamedTuple):
+    """Maps of bootstrap samples of the features.
+
+    Attributes
+    ----------
+    stability : float
+        1 - squared distances of the replications from their mean, as a share of their sum of
+        squares: 1 at best.
+    base : ndarray of shape (n, p)
+        The map of all features, centred.
+    replications : ndarray of shape (n_samples, n, p)
+        The maps of the samples, rotated, moved and scaled to `base`.
+    covariances : ndarray of shape (n, p, p)
+        Covariance of the places of each object in the replications.
+    """
+
+    stability: float
+    base: Array
+    replications: Array
+    covariances: Array
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "stability": self.stability,
-            "cross_validity": self.cross_validity,
-            "dispersion": self.dispersion,
-            "n_objects": len(self.base),
-        }
+        count, n_objects, _ = self.replications.shape
+        return {"stability": self.stability, "n_samples": count, "n_objects": n_objects}
 
 
+@summary("Permutation test")
 class Permutations(NamedTuple):
     """Stress of a map, stresses of maps of permuted dissimilarities, and the p-value."""
 
     stress: float
     null: Array
     p_value: float
-
-    def __repr__(self) -> str:
-        return short_repr(self, self._facts())
-
-    def _repr_html_(self) -> str:
-        return html_facts("Permutation test", self._facts())
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -105,12 +119,10 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
 
     Notes
     -----
-    The replications X_i and their mean Y minimise the sum over i of the squared distances between
-    Y and X_i, without object i, over rotations (with reflections) and translations of every X_i,
-    by turns: Procrustes rotations of all X_i to Y, then Y as the mean over the replications that
-    hold an object. Replications are not scaled: sizes carry information, and scaling each to the
-    mean would shrink the mean in every round. In the sums of squares the missing object of a
-    replication is at its place in Y.
+    The replications are rotated and moved to their mean, by turns: Procrustes rotations, with
+    reflections, of all of them, then the mean over those that hold an object. They are not scaled:
+    sizes carry information, and scaling each to the mean would shrink the mean in every round. In
+    the sums of squares the missing object of a replication is at its place in the mean.
 
     References
     ----------
@@ -134,9 +146,7 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     maps = np.full((n, *base.shape), np.nan)
     for i in range(n):
         others = np.delete(np.arange(n), i)
-        start = {"init": base[others]} if hasattr(estimator, "init") else {}
-        fitted = clone_unfitted(estimator).set_params(**start).fit(D[np.ix_(others, others)])
-        maps[i, others] = fitted.embedding_
+        maps[i, others] = _refit(estimator, D[np.ix_(others, others)], base[others])
     mean, maps = _rotate_to_mean(maps, base)
     base = procrustes(mean, base, scaling=False).aligned
     missing = float(np.sum(mean**2))  # of all replications together
@@ -148,8 +158,16 @@ def jackknife(estimator: Any, D: Any) -> Jackknife:
     return Jackknife(stability, validity, 2 - (stability + validity), mean, base, maps)
 
 
+def _refit(estimator: Any, data: Any, start: Array) -> Array:
+    """The map of other data that begins at a map, if the method can begin at one."""
+    copy = clone_unfitted(estimator)
+    if "init" in copy.get_params():
+        copy.set_params(init=start)
+    return np.asarray(copy.fit(data).embedding_, dtype=np.float64)
+
+
 def _rotate_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
-    """Rotate and move maps with one missing object each to their mean, until it converges."""
+    """Rotate and move maps to their mean, each without its missing object, until it converges."""
     n = len(maps)
     mean, maps = start, maps.copy()
     size = float(np.sqrt(np.sum(start**2)))
@@ -164,6 +182,78 @@ def _rotate_to_mean(maps: Array, start: Array) -> tuple[Array, Array]:
         if moved <= TOLERANCE * size:
             break
     return mean, maps
+
+
+def bootstrap(
+    estimator: Any, X: Any, *, n_samples: int = 100, random_state: Any = None
+) -> Bootstrap:
+    """Fit maps to bootstrap samples of the features: how sure is the place of each object?
+
+    Parameters
+    ----------
+    estimator : estimator
+        A method that takes vectors, such as `MDS()` or `MDS(metric="correlation")`. It is cloned,
+        and fitted n_samples + 1 times.
+    X : array-like of shape (n, n_features)
+        One object a row. The columns, such as judges or questions, are a sample of those that
+        could have been observed: n_features of them are drawn with replacement for each map.
+    n_samples : int, default=100
+        Number of bootstrap samples.
+    random_state : int, RandomState instance or None, optional
+        Seed of the samples.
+
+    Returns
+    -------
+    Bootstrap
+        The maps and the covariances of the places, of which `lowdim.plot.ellipses` draws
+        confidence regions.
+
+    Notes
+    -----
+    Maps of samples begin at the map of all features, if the method has `init`, and are rotated,
+    moved and scaled to it. So the regions describe the shape of the map, not its position and size.
+
+    References
+    ----------
+    .. [1] Jacoby and Armstrong, "Bootstrap confidence regions for multidimensional scaling
+       solutions", American Journal of Political Science 58, 2014.
+    .. [2] Meulman and Heiser, "The display of bootstrap solutions in multidimensional scaling",
+       Bell Laboratories, 1983.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(8, 2)) @ random.normal(size=(2, 50))
+    >>> X += random.normal(size=X.shape)
+    >>> result = lowdim.quality.bootstrap(lowdim.MDS(), X, n_samples=20, random_state=0)
+    >>> result.covariances.shape
+    (8, 2, 2)
+    """
+    if isinstance(metric := getattr(estimator, "metric", None), str) and metric == "precomputed":
+        raise ValueError(
+            f"bootstrap draws columns of vectors, but {argument('metric', metric)}. Give vectors "
+            "and the metric, or use jackknife."
+        )
+    X = checks.vectors(X, allow_nan=True)
+    count = checks.integer(n_samples, "n_samples", 2)
+    random = check_random_state(0 if random_state is None else random_state)
+    n_features = X.shape[1]
+    base = clone_unfitted(estimator).fit(X).embedding_.astype(np.float64)
+    base -= base.mean(axis=0)
+
+    def replicate(columns: Array) -> Array:
+        sample = np.ascontiguousarray(X[:, columns])
+        return procrustes(base, _refit(estimator, sample, base)).aligned
+
+    draws = [random.choice(n_features, n_features) for _ in range(count)]
+    maps = np.array(run(replicate, draws))
+    apart = maps - maps.mean(axis=0)
+    squares = apart[:, :, :, None] * apart[:, :, None, :]
+    total = float(np.sum(maps**2))
+    stability = 1 - float(np.sum(apart**2)) / total if total else 1.0
+    return Bootstrap(stability, base, maps, squares.sum(axis=0) / (count - 1))
 
 
 def permutation_test(

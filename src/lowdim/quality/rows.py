@@ -76,9 +76,7 @@ def sample_objects(X: Any, metric: Any, random_state: Any) -> tuple[Any, Array |
     X = open_source(X)
     if not isinstance(X, RowBlocks):
         return X, None
-    random = check_random_state(0 if random_state is None else random_state)
-    n = X.shape[0]
-    chosen = np.sort(random.choice(n, min(n, SAMPLED_OBJECTS), replace=False))
+    chosen = choose_objects(X.shape[0], SAMPLED_OBJECTS, random_state)
     return X.take(chosen), chosen
 
 
@@ -94,7 +92,8 @@ def rows_of(objects: Objects) -> Rows:
             f"{argument('metric', 'precomputed')}."
         )
     if objects.euclidean and isinstance(objects.rows, np.ndarray):
-        return _euclidean(objects, objects.rows)
+        X = np.ascontiguousarray(objects.rows)
+        return Rows(objects, lambda chosen: backend().squared_distances(X[chosen], X), True)
     return Rows(objects, partial(_distance_blocks, objects))
 
 
@@ -102,10 +101,10 @@ def _distance_blocks(objects: MeasuredObjects, chosen: Array) -> Array:
     """The distances from the chosen objects to all, by blocks."""
     rows, metric = objects.rows, objects.metric
     out = np.empty((len(chosen), objects.n), dtype=objects.dtype)
-    asked = rows[chosen]
+    chosen_rows = rows[chosen]
 
     def fill(part: slice) -> None:
-        out[:, part] = metric.block(asked, rows[part])
+        out[:, part] = metric.block(chosen_rows, rows[part])
 
     run(fill, blocks(objects.n, 512))
     out[np.arange(len(chosen)), chosen] = 0
@@ -113,18 +112,9 @@ def _distance_blocks(objects: MeasuredObjects, chosen: Array) -> Array:
     return out
 
 
-def _euclidean(objects: Objects, rows: Array) -> Rows:
-    """Squares by differences."""
-    rows = np.ascontiguousarray(rows)
-
-    def keys(chosen: Array) -> Array:
-        return backend().squared_distances(rows[chosen], rows)
-
-    return Rows(objects, keys, True)
-
-
 def map_rows(Y: Any, n: int) -> Rows:
-    """The objects on the map."""
+    """The objects on the map: coordinates, or a fitted estimator."""
+    Y = getattr(Y, "embedding_", Y)
     Y = checks.vectors(np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y, name="Y")
     if len(Y) != n:
         raise ValueError(
@@ -133,16 +123,36 @@ def map_rows(Y: Any, n: int) -> Rows:
     return data_rows(Y)
 
 
+def choose_objects(n: int, most: int, random_state: Any = None) -> Array:
+    """All objects, or `most` of them drawn at random, ascending."""
+    if n <= most:
+        return np.arange(n, dtype=np.int32)
+    random = check_random_state(0 if random_state is None else random_state)
+    return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
+
+
+def placed_objects(X: Any, Y: Array, metric: Any, most: int) -> tuple[Array, Any, Array]:
+    """The objects that a map places, or a sample of them: their numbers, data and coordinates."""
+    at = np.flatnonzero(np.isfinite(Y).all(axis=1))
+    at = at[choose_objects(len(at), most)]
+    if len(at) < len(Y):
+        X = X[at][:, at] if is_precomputed(metric) else getattr(X, "iloc", X)[at]
+    return at, X, Y[at]
+
+
 def choose_rows(n: int, n_rows: int | None, random_state: Any = None) -> Array:
     """Rows to compare with all objects, ascending: all of few objects, a sample of many."""
     if n_rows is None:
         most = min(MAX_SAMPLED_ROWS, max(int(MAX_COMPARED_PAIRS / n), 256))
         n_rows = n if n <= MAX_OBJECTS_EXACT else most
-    count = min(n, checks.integer(n_rows, "n_rows", 2))
-    if count == n:
-        return np.arange(n, dtype=np.int32)
-    random = check_random_state(0 if random_state is None else random_state)
-    return np.sort(random.choice(n, count, replace=False)).astype(np.int32)
+    return choose_objects(n, checks.integer(n_rows, "n_rows", 2), random_state)
+
+
+def in_same_row(ids: Array, others: Array) -> Array:
+    """Whether each entry is also in the same row of another array."""
+    n = len(ids)
+    rows = n * np.arange(n, dtype=np.int64)[:, None]
+    return np.isin(rows + ids, rows + others)
 
 
 def blocks_of(chosen: Array, n: int) -> list[Array]:

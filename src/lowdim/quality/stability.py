@@ -149,17 +149,16 @@ def stability(
 
 def _fit_maps(estimator: Any, X: Any, groups: Sequence[Array], seeds: Array, square: bool) -> Array:
     """The maps, (runs, n, p), NaN for objects that are not in a group."""
-    maps: Array | None = None
-    for run, (group, seed) in enumerate(zip(groups, seeds, strict=True)):
+    fitted = []
+    for group, seed in zip(groups, seeds, strict=True):
         model = clone_unfitted(estimator)
         if "random_state" in model.get_params():
             model.set_params(random_state=int(seed))
         part = X[np.ix_(group, group)] if square else X[group]
-        Y = np.asarray(model.fit(part).embedding_, dtype=np.float64)
-        if maps is None:
-            maps = np.full((len(groups), X.shape[0], Y.shape[1]), np.nan)
-        maps[run, group] = Y
-    assert maps is not None
+        fitted.append(np.asarray(model.fit(part).embedding_, dtype=np.float64))
+    maps = np.full((len(groups), X.shape[0], fitted[0].shape[1]), np.nan)
+    for place, group, Y in zip(maps, groups, fitted, strict=True):
+        place[group] = Y
     return maps
 
 
@@ -169,13 +168,15 @@ def _align_maps(maps: Array) -> tuple[float, Array, Array]:
     placed = np.asarray(np.isfinite(maps).all(axis=2))
     target = int(placed.sum(axis=1).argmax())
     mean = maps[target] - np.nanmean(maps[target], axis=0)
+    counts = placed.sum(axis=0)[:, None]
     for _ in range(ROUNDS):
         known = np.isfinite(mean).all(axis=1)
         for run in range(len(maps)):
             both = known & placed[run]
             move = procrustes(mean[both], maps[run, both])
             maps[run, placed[run]] = move.apply(maps[run, placed[run]])
-        mean = _mean(maps, placed)
+        mean = np.where(counts > 0, np.nansum(maps, axis=0) / np.maximum(counts, 1), np.nan)
+        mean -= np.nanmean(mean, axis=0)
         size = float(np.nansum(mean**2))
         if size == 0:
             break
@@ -184,13 +185,6 @@ def _align_maps(maps: Array) -> tuple[float, Array, Array]:
     total = float(np.nansum(maps**2))
     apart = float(np.nansum((maps - mean) ** 2))
     return (1 - apart / total if total else 1.0), mean, maps
-
-
-def _mean(maps: Array, placed: Array) -> Array:
-    counts = placed.sum(axis=0)[:, None]
-    mean = np.nansum(maps, axis=0) / np.maximum(counts, 1)
-    mean = np.where(counts > 0, mean, np.nan)
-    return np.asarray(mean - np.nanmean(mean, axis=0))
 
 
 def _movement(mean: Array, maps: Array) -> Array:

@@ -1,8 +1,4 @@
-"""Measures by distances between all pairs of objects, or between those of a sample.
-
-Up to 4,000 objects the measures are exact. Of more, 4,000 are drawn at random, and every number
-carries its 95 % interval (see `IntervalEstimate`).
-"""
+"""Measures by distances between all pairs of objects; of more than 4,000, between a sample."""
 
 from __future__ import annotations
 
@@ -14,9 +10,9 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.quality.interval import IntervalEstimate, mean_of
-from lowdim.quality.rows import Rows, data_rows, map_rows, rows_of
+from lowdim.quality.rows import Rows, choose_objects, data_rows, map_rows, rows_of
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import uses_threads
 
@@ -95,6 +91,20 @@ class Distances:
         return float(np.sqrt(np.sum((data - scale * placed) ** 2) / size)) if size else 0.0
 
     @property
+    def normalized_stress(self) -> float:
+        """The same at the scale that the map has: more than 1 if it is far too large."""
+        data, placed = self.pairs
+        size = _product(data, data)
+        return float(np.sqrt(np.sum((data - placed) ** 2) / size)) if size else 0.0
+
+    @property
+    def nonmetric_stress(self) -> float:
+        """Kruskal's stress-1 of the best monotone relation: 0 if the map keeps all orders."""
+        _, placed, disparities = self.shepard()
+        size = _product(placed, placed)
+        return float(np.sqrt(np.sum((placed - disparities) ** 2) / size)) if size else 1.0
+
+    @property
     def sammon_stress(self) -> float:
         """Sammon's stress of the map at its best scale; pairs of no dissimilarity do not count."""
         data, placed = (values[self.pairs[0] > 0] for values in self.pairs)
@@ -119,6 +129,7 @@ class Distances:
 
     @property
     def pearson(self) -> float:
+        """Correlation of the distances."""
         return _pearson(*self.pairs)
 
     @property
@@ -155,14 +166,6 @@ def _pearson(a: Array, b: Array) -> float:
 
 def _double_center(D: Array) -> Array:
     return np.asarray(D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
-
-
-def choose_objects(n: int, most: int, random_state: Any = None) -> Array:
-    """All objects, or `most` of them drawn at random, ascending."""
-    if n <= most:
-        return np.arange(n, dtype=np.int32)
-    random = check_random_state(0 if random_state is None else random_state)
-    return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
 
 
 def pairwise_distances(rows: Rows, chosen: Array) -> Array:
@@ -244,6 +247,37 @@ def stress_1(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
     Psychometrika 29, 1964.
     """
     return compare_distances(X, Y, **options).estimate("stress_1")
+
+
+def normalized_stress(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
+    """Compute the stress of the map at its own scale: 0 if its distances are those of the data.
+
+    Only for maps whose distances are meant to be those of the data, such as that of `MDS`; a factor
+    changes it. Parameters are those of `compare_distances`.
+
+    References
+    ----------
+    Smelser, Miller and Kobourov, "'Normalized stress' is not normalized: how to interpret stress
+    correctly", IEEE BELIV 2024.
+    """
+    return compare_distances(X, Y, **options).estimate("normalized_stress")
+
+
+def nonmetric_stress(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
+    """Compute the stress-1 of the distances from a monotone function of the dissimilarities.
+
+    0 if the map keeps the order of all distances. Parameters and references are those of
+    `stress_1`.
+    """
+    return compare_distances(X, Y, **options).estimate("nonmetric_stress")
+
+
+def pearson(X: Any, Y: Any, **options: Any) -> IntervalEstimate:
+    """Compute the correlation of the distances in data and map: -1 to 1, higher is better.
+
+    Parameters are those of `compare_distances`.
+    """
+    return compare_distances(X, Y, **options).estimate("pearson")
 
 
 def sammon_stress(X: Any, Y: Any, **options: Any) -> IntervalEstimate:

@@ -10,25 +10,20 @@ Five kinds of statistic look at different departures from the null hypothesis. T
 combined by Bonferroni's correction, and structure is reported at the level `LEVEL` = 1 %.
 
 - *Groups in a column.* Hartigan's dip test of every column (see `lowdim.quality.dip`), corrected
-  for the number of columns. The uniform distribution is the least favourable unimodal one, so the
-  test is conservative for all others. Values that were rounded are spread over the rounding unit
-  first, unless the unit is more than half a standard deviation.
+  for the number of columns, and valid for all unimodal distributions. Values that were rounded are
+  spread over the rounding unit first, unless the unit is more than half a standard deviation.
 - *Groups along a principal component.* The dip test of the three leading components.
 - *Dependent pairs of columns.* The chi-squared test of independence of the ranks of two columns on
   a grid of up to 8 by 8 cells of equal counts, corrected for the number of pairs. It sees any
   dependence of two columns: a circle or an X as well as a correlation.
 - *A common direction.* The largest eigenvalue of the correlation matrix of the columns' normal
-  scores, against its Tracy-Widom distribution (Johnstone 2001). It sees weak correlations that
-  many columns share.
+  scores, against its Tracy-Widom distribution (Johnstone 2001): weak correlations of many columns.
 - *Near neighbours.* The distance of each object to its fifth nearest neighbour, in all columns and
   in the plane of the two leading principal components, against the same in `N_SHUFFLES` copies
-  of the data with every column shuffled on its own. Compared are the mean logarithm and the number
-  of objects below the 4 / n, 0.5, 2 and 10 % quantiles of the shuffled data, so that a small dense
-  cluster shows as well as a manifold.
+  of the data with every column shuffled on its own: the mean logarithm, and the number of objects
+  below some quantiles of the shuffled data, so that a small dense cluster shows as well.
 
-Ranks and shuffles make all but the dip tests valid for columns of any distribution. Up to 5,000
-objects are used (fewer where the columns are many); a larger data set is sampled.
-
+Up to 5,000 objects are used (fewer where the columns are many); a larger data set is sampled.
 `benchmarks/structure.py` measures error rates and power; the table is in the user guide.
 
 References
@@ -41,8 +36,7 @@ of Statistics 29, 2001.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -129,20 +123,7 @@ class Structure:
 
 
 def structure_of(data: Rows, random_state: object = None) -> Structure | None:
-    """Test vectors for structure.
-
-    Parameters
-    ----------
-    data : Rows
-        The objects.
-    random_state : int, RandomState instance or None
-        Seed of the sample and of the shuffles.
-
-    Returns
-    -------
-    Structure or None
-        None if the objects are not vectors of numbers with at least two columns and 20 rows.
-    """
+    """Test vectors for structure; None if they are not numbers in two columns and 20 rows."""
     objects = data.objects
     if not isinstance(objects, MeasuredObjects) or objects.metric_name == "gower":
         return None
@@ -164,34 +145,35 @@ def structure_of(data: Rows, random_state: object = None) -> Structure | None:
         _common_direction(sample, generator),
         *_near_neighbors(sample, scores, objects.metric, generator),
     ]
-    level = LEVEL / len(results)
-    rejected = {name for name, p, _, _ in results if p <= level}
+    rejected = {one.name for one in results if one.p_value <= LEVEL / len(results)}
     if "column groups" in rejected:  # they show along components too
         rejected.discard("component groups")
-    tests = tuple(
-        StructureTest(name, p, effect, sentence() if name in rejected else "")
-        for name, p, effect, sentence in results
-    )
+    tests = tuple(one if one.name in rejected else replace(one, finding="") for one in results)
     kind = "relations" if rejected - {"column groups"} else "columns" if rejected else "none"
     return Structure(kind, tests, len(sample))
 
 
-_Result = tuple[str, float, float, Callable[[], str]]
-
-
-def _column_groups(X: Array, generator: np.random.Generator) -> _Result:
-    """The dip test of every column."""
-    smooth = _undo_rounding(X, generator)
-    dips = np.array(run(dip, list(np.ascontiguousarray(smooth.T))))
+def _dip_tests(X: Array) -> tuple[Array, float]:
+    """The p-values of the columns, corrected for their number, and the size of the largest dip."""
+    dips = np.array(run(dip, list(np.ascontiguousarray(X.T))))
     p = np.array([dip_p_value(value, len(X)) for value in dips]) * X.shape[1]
+    return p, 4 * float(dips.max())
+
+
+def _column_groups(X: Array, generator: np.random.Generator) -> StructureTest:
+    p, effect = _dip_tests(_undo_rounding(X, generator))
     order = np.argsort(p, kind="stable")
+    significant = order[p[order] <= LEVEL]
+    noun, verb = ("Column", "falls") if len(significant) == 1 else ("Columns", "fall")
+    finding = f"{noun} {_list_columns(significant)} {verb} into separate groups (dip test)."
+    return StructureTest("column groups", min(1.0, float(p.min())), effect, finding)
 
-    def sentence() -> str:
-        significant = order[p[order] <= LEVEL]
-        noun, verb = ("Column", "falls") if len(significant) == 1 else ("Columns", "fall")
-        return f"{noun} {_list_columns(significant)} {verb} into separate groups (dip test)."
 
-    return "column groups", min(1.0, float(p.min())), 4 * float(dips.max()), sentence
+def _component_groups(scores: Array) -> StructureTest:
+    p, effect = _dip_tests(scores)
+    first = int(p.argmin())
+    finding = f"Along principal component {first + 1} the objects fall into groups (dip test)."
+    return StructureTest("component groups", min(1.0, float(p[first])), effect, finding)
 
 
 def _undo_rounding(X: Array, generator: np.random.Generator) -> Array:
@@ -224,18 +206,6 @@ def _components(X: Array) -> Array:
     return np.asarray(scores / np.maximum(size, np.finfo(np.float64).tiny))
 
 
-def _component_groups(scores: Array) -> _Result:
-    """The dip test of the leading principal components."""
-    dips = np.array(run(dip, list(np.ascontiguousarray(scores.T))))
-    p = np.array([dip_p_value(value, len(scores)) for value in dips]) * len(dips)
-    first = int(p.argmin())
-
-    def sentence() -> str:
-        return f"Along principal component {first + 1} the objects fall into groups (dip test)."
-
-    return "component groups", min(1.0, float(p[first])), 4 * float(dips.max()), sentence
-
-
 def _ranks(X: Array, generator: np.random.Generator) -> Array:
     """The rank of each value in its column, from 0, ties in an order of each column's own."""
     ranks = np.empty(X.shape, dtype=np.int64)
@@ -244,7 +214,7 @@ def _ranks(X: Array, generator: np.random.Generator) -> Array:
     return ranks
 
 
-def _dependent_pairs(X: Array, generator: np.random.Generator) -> _Result:
+def _dependent_pairs(X: Array, generator: np.random.Generator) -> StructureTest:
     """The chi-squared test of independence of all pairs of columns."""
     from scipy.special import chdtrc
 
@@ -263,25 +233,21 @@ def _dependent_pairs(X: Array, generator: np.random.Generator) -> _Result:
     counts = member.T @ member
     parts = ((counts - expected) ** 2 / expected).reshape(d, cells, d, cells)
     chi2 = np.triu(parts.sum(axis=(1, 3)), 1)
-    p = chdtrc(float((cells - 1) ** 2), float(chi2.max())) * (d * (d - 1) / 2)
-
-    def sentence() -> str:
-        pairs = d * (d - 1) // 2
-        tail = chdtrc(float((cells - 1) ** 2), chi2[np.triu_indices(d, 1)])
-        count = int(np.sum(tail * pairs <= LEVEL))
+    n_pairs = d * (d - 1) // 2
+    above = chi2[np.triu_indices(d, 1)].astype(np.float64)
+    tails = chdtrc(float((cells - 1) ** 2), above) * n_pairs
+    cramer = float(np.sqrt(float(chi2.max()) / (n * (cells - 1))))
+    finding = "The two columns depend on each other (chi-squared test)."
+    if n_pairs > 1:
         i, j = columns[list(np.unravel_index(int(chi2.argmax()), chi2.shape))]
-        if pairs == 1:
-            return "The two columns depend on each other (chi-squared test)."
-        return (
-            f"{count:,} of {pairs:,} pairs of columns depend on each other, most of all columns "
-            f"{i} and {j} (chi-squared test)."
+        finding = (
+            f"{int(np.sum(tails <= LEVEL)):,} of {n_pairs:,} pairs of columns depend on each "
+            f"other, most of all columns {i} and {j} (chi-squared test)."
         )
-
-    cramer = np.sqrt(float(chi2.max()) / (n * (cells - 1)))
-    return "dependent pairs", min(1.0, float(p)), float(cramer), sentence
+    return StructureTest("dependent pairs", min(1.0, float(tails.min())), cramer, finding)
 
 
-def _common_direction(X: Array, generator: np.random.Generator) -> _Result:
+def _common_direction(X: Array, generator: np.random.Generator) -> StructureTest:
     """The largest eigenvalue of the columns' normal scores, by its Tracy-Widom distribution."""
     from scipy.linalg import eigvalsh
     from scipy.special import ndtri
@@ -301,18 +267,16 @@ def _common_direction(X: Array, generator: np.random.Generator) -> _Result:
         p = float(np.exp(-2 / 3 * s**1.5) / (4 * np.sqrt(np.pi) * s**0.75))
     effect = float(largest / center)
 
-    def sentence() -> str:
-        return (
-            "Many columns share a common direction: the leading eigenvalue of their rank "
-            f"correlations is {effect:.2f} times that of independent columns."
-        )
-
-    return "common direction", p, effect, sentence
+    finding = (
+        "Many columns share a common direction: the leading eigenvalue of their rank "
+        f"correlations is {effect:.2f} times that of independent columns."
+    )
+    return StructureTest("common direction", p, effect, finding)
 
 
 def _near_neighbors(
     X: Array, scores: Array, metric: Metric, generator: np.random.Generator
-) -> list[_Result]:
+) -> list[StructureTest]:
     """Distances to near neighbours, in all columns and in the leading plane, against shuffles."""
 
     def reaches(values: Array, plane: Array) -> tuple[Array, Array]:
@@ -339,7 +303,7 @@ def _reach(values: Array, metric: Metric) -> Array:
     return np.asarray(np.log(np.maximum(reach, np.finfo(np.float64).tiny)))
 
 
-def _compare(name: str, own: Array, null: list[Array], where: str) -> _Result:
+def _compare(name: str, own: Array, null: list[Array], where: str) -> StructureTest:
     """Compare the objects' reaches with those in shuffled data.
 
     Each statistic is taken to be normal over the shuffles, so that the difference of the data's
@@ -365,25 +329,23 @@ def _compare(name: str, own: Array, null: list[Array], where: str) -> _Result:
     p = stdtr(float(len(null) - 1), -t) * len(t)
     ratio = float(np.exp(own.mean() - pool.mean()))
 
-    def sentence() -> str:
-        which = int(p[:-1].argmin())
-        if ratio < CLEARLY_NEARER or p[which] > LEVEL:
-            return (
-                f"Objects lie nearer to their neighbours: {where}the distance is {ratio:.2f} times "
-                "that in data with shuffled columns."
-            )
-        count, expected = int((own < limits[which]).sum()), float((pool < limits[which]).mean() * n)
-        return (
-            f"There are dense spots: {where}{count:,} objects have neighbours as near as "
-            f"{expected:,.0f} do in data with shuffled columns."
+    which = int(p[:-1].argmin())
+    count, expected = int((own < limits[which]).sum()), float((pool < limits[which]).mean() * n)
+    finding = (
+        f"There are dense spots: {where}{count:,} objects have neighbours as near as "
+        f"{expected:,.0f} do in data with shuffled columns."
+    )
+    if ratio < CLEARLY_NEARER or p[which] > LEVEL:
+        finding = (
+            f"Objects lie nearer to their neighbours: {where}the distance is {ratio:.2f} times "
+            "that in data with shuffled columns."
         )
-
-    return name, min(1.0, float(p.min())), ratio, sentence
+    return StructureTest(name, min(1.0, float(p.min())), ratio, finding)
 
 
 def _list_columns(items: Array) -> str:
     """The first of many column numbers."""
     shown = [str(item) for item in items[:MAX_LISTED]]
     if len(items) > MAX_LISTED:
-        return ", ".join(shown) + f" and {len(items) - MAX_LISTED:,} more"
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+        shown.append(f"{len(items) - MAX_LISTED:,} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,20 @@ import numpy as np
 from lowdim import checks
 from lowdim.catalog import CATALOG, find
 from lowdim.checks import Array
+from lowdim.messages import one_line
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.neighbors import neighbors
 from lowdim.objects.objects import MeasuredObjects
 from lowdim.objects.scales import dominant_column, moments
 from lowdim.quality.assess import geodesic_correlation
-from lowdim.quality.assessment import to_json
 from lowdim.quality.dimension import IntrinsicDimension, dimension_of
 from lowdim.quality.measures import find_measure
 from lowdim.quality.ranks import ranks_between
-from lowdim.quality.rows import Rows, data_rows, map_rows
-from lowdim.quality.stress import choose_objects, distances_of, pairwise_distances
+from lowdim.quality.rows import Rows, choose_objects, data_rows, map_rows
+from lowdim.quality.stress import distances_of, pairwise_distances
 from lowdim.quality.structure import Structure, structure_of
 from lowdim.runtime.scheduling import uses_threads
-from lowdim.summaries import html_table, short_repr
+from lowdim.summaries import html_table, json_value, short_repr, text_table
 
 NEIGHBORS = (5, 10, 20, 50)
 PERPLEXITIES = (10, 30, 50, 100)
@@ -40,6 +41,9 @@ KEEP = {
     "geodesics": ("geodesic_correlation", "distances along the data, from neighbour to neighbour"),
 }
 """What a map can be asked to keep: the measure that ranks candidates, and its meaning."""
+
+FURTHER = {"distances": ["MDS", "TriMap"], "geodesics": ["PHATE"]}
+"""Methods that are tried by default only where they are often among the best."""
 
 SCORES = ("rnx_auc", "rnx_auc_local", "rnx_auc_global", "spearman", "geodesic_correlation")
 TUNED = ("n_neighbors", "perplexity")  # the parameters that `suggest` varies
@@ -154,21 +158,21 @@ class Suggestion:
         }
         return short_repr(self, facts)
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of the table of candidates; what they are ranked by has a star."""
-        labels = [find_measure(name).label for name in SCORES]
-        ranking = SCORES.index(KEEP[self.keep][0])
-        labels[ranking] += "*"
-        rows = []
+    def _rows(self) -> list[list[str]]:
+        """The table of candidates with its head; what they are ranked by has a star."""
+        ranking = KEEP[self.keep][0]
+        labels = [find_measure(name).label + "*" * (name == ranking) for name in SCORES]
+        rows = [["", *labels, "seconds", ""]]
         for one in self.candidates:
             values = (getattr(one, name) for name in SCORES)
             cells = ["-" if np.isnan(value) else f"{value:.3f}" for value in values]
             reason = one.reason if one.failed is None else f"failed: {one.failed}"
             rows.append([one.name, *cells, f"{one.seconds:.1f}", reason])
-        return ["", *labels, "seconds", ""], rows
+        return rows
 
     def _repr_html_(self) -> str:
-        return html_table(f"Methods tried on {self.n_tried:,} objects", *self._table())
+        head, *rows = self._rows()
+        return html_table(f"Methods tried on {self.n_tried:,} objects", head, rows)
 
     def __str__(self) -> str:
         lines = []
@@ -179,16 +183,12 @@ class Suggestion:
                 "",
             ]
         lines += [self.standardized, ""] if self.standardized else []
-        head, rows = self._table()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in (head, *rows):
-            cells = [f"{cell:>{w}}" for cell, w in zip(row[1:-1], widths[1:-1], strict=True)]
-            lines.append("  ".join([f"{row[0]:<{widths[0]}}", *cells, row[-1]]).rstrip())
-        tried = (
-            f"{self.n_tried:,} of {self.n_objects:,} objects"
-            if self.n_tried < self.n_objects
-            else f"all {self.n_objects:,} objects"
-        )
+        rows = self._rows()
+        table = text_table([row[:-1] for row in rows])
+        lines += [f"{line}  {row[-1]}".rstrip() for line, row in zip(table, rows, strict=True)]
+        tried = f"all {self.n_objects:,} objects"
+        if self.n_tried < self.n_objects:
+            tried = f"{self.n_tried:,} of {self.n_objects:,} objects"
         others = " or ".join(f'"{one}"' for one in KEEP if one != self.keep)
         lines += [
             "",
@@ -201,7 +201,7 @@ class Suggestion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for `json.dumps`."""
-        result: dict[str, Any] = to_json(vars(self))
+        result: dict[str, Any] = json_value(vars(self))
         return result
 
 
@@ -225,9 +225,8 @@ def suggest(
 
     Parameters
     ----------
-    X : array-like
-        The data as every estimator takes them, or all dissimilarities with
-        `metric="precomputed"`.
+    X, metric, metric_params, n_jobs
+        As in `compare_ranks`.
     methods : iterable of str, optional
         Names from the catalog; by default a few of different kinds.
     keep : {"auto", "neighbors", "distances", "geodesics"}, default="auto"
@@ -248,14 +247,8 @@ def suggest(
         Values to try, where a method has that parameter.
     perplexity : iterable of float
         Values to try, where a method has that parameter.
-    metric : str or callable, default="euclidean"
-        How distances are measured.
-    metric_params : dict, optional
-        Further arguments of the metric.
     random_state : int, RandomState instance or None, optional
         Seed of the sample and of the methods.
-    n_jobs : int, optional
-        Number of threads.
 
     Returns
     -------
@@ -266,8 +259,8 @@ def suggest(
     -----
     Where scores differ by less than 0.01, a linear method comes first, since its axes have a
     meaning, then the faster one. Neighbours on a folded sheet are judged best by a method that
-    tears it: a Swiss roll gets a high R_NX AUC from t-SNE, which cuts it into pieces. Hence the
-    rule of "auto".
+    tears it: a Swiss roll gets a high R_NX AUC from t-SNE, which cuts it into pieces. This is why
+    "auto" has a rule for sheets.
 
     The cost is one neighbour graph of the sample and one fit of each candidate. Neighbourhoods of a
     sample are wider than those of all data: for many more objects, try larger values of
@@ -300,22 +293,23 @@ def suggest(
     if keep == "auto":
         linear = _linear_share(sample, n_components) if euclidean else 0.0
         keep, reason = _what_to_keep(linear, consensus, graph, n_components)
+    shared = {"n_components": n_components, **fixed, "random_state": random_state or 0}
     candidates = [
-        _try_candidate(name, params, sample, graph, rows)
+        _try_candidate(candidate, sample, graph, rows)
         for name in _names(methods, euclidean, keep)
-        for params in _candidates(name, n_components, sizes, scales, fixed, random_state)
+        for candidate in _candidates(name, shared, {"n_neighbors": sizes, "perplexity": scales})
     ]
     return Suggestion(
-        tuple(_rank(candidates, KEEP[keep][0])),
-        keep,
-        reason,
-        standardized,
-        data.n,
-        rows.n,
-        dimension,
-        max(1, round(consensus)),
-        structure_of(rows, random_state),
-        time.perf_counter() - began,
+        candidates=tuple(_rank(candidates, KEEP[keep][0])),
+        keep=keep,
+        keep_reason=reason,
+        standardized=standardized,
+        n_objects=data.n,
+        n_tried=rows.n,
+        dimension=dimension,
+        n_components=max(1, round(consensus)),
+        structure=structure_of(rows, random_state),
+        seconds=time.perf_counter() - began,
     )
 
 
@@ -324,7 +318,9 @@ def _what_to_keep(
 ) -> tuple[str, str]:
     """What a map of the data can keep, and why."""
     if linear >= FLAT:
-        space = {1: "line", 2: "plane"}.get(n_components, "linear space of so many dimensions")
+        space = {1: "line", 2: "plane"}.get(
+            n_components, f"linear space of {n_components} dimensions"
+        )
         return "distances", f" A {space} holds {linear:.0%} of the variance of these data."
     whole = graph.take(min(graph.n_neighbors or 1, CONNECTING)).components()[0] == 1
     if whole and dimension <= n_components + SHEET:
@@ -385,7 +381,7 @@ def _sizes(values: Iterable[float], name: str, most: float) -> list[Any]:
 def _names(methods: Iterable[str] | None, euclidean: bool, keep: str) -> list[str]:
     if methods is None:
         rows = [row for row in CATALOG if row.suggested and not (euclidean and row.euclidean_twin)]
-        return [row.name for row in rows] + (["MDS"] if keep == "distances" else [])
+        return [row.name for row in rows] + FURTHER.get(keep, [])
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if find(name) is None:
@@ -396,63 +392,37 @@ def _names(methods: Iterable[str] | None, euclidean: bool, keep: str) -> list[st
 
 
 def _candidates(
-    name: str,
-    n_components: int,
-    sizes: list[Any],
-    scales: list[Any],
-    fixed: Mapping[str, Any],
-    random_state: Any,
-) -> Iterator[dict[str, Any]]:
-    """The parameters to try of one method."""
-    row = find(name)
-    assert row is not None
-    known = row.load()().get_params()
-    if fixed["metric"] != "euclidean" and "metric" not in known:
-        return  # a method of vectors alone
-    shared: dict[str, Any] = {"n_components": n_components, **fixed}
-    shared["random_state"] = 0 if random_state is None else random_state
-    shared = {
-        key: value for key, value in shared.items() if key in known and not _default(key, value)
+    name: str, shared: Mapping[str, Any], tried: Mapping[str, list[Any]]
+) -> Iterator[Candidate]:
+    """The parameters to try of one method; none if the method takes vectors alone."""
+    known = Candidate(name, {}).estimator().get_params()
+    if shared["metric"] != "euclidean" and "metric" not in known:
+        return
+    same = {
+        key: value
+        for key, value in shared.items()
+        if key in known and value is not None and (key, value) != ("metric", "euclidean")
     }
-    if "perplexity" in known:
-        yield from ({**shared, "perplexity": scale} for scale in scales)
-    elif "n_neighbors" in known:
-        yield from ({**shared, "n_neighbors": size} for size in sizes)
-    else:
-        yield shared
-
-
-def _default(key: str, value: Any) -> bool:
-    return (key == "metric" and isinstance(value, str) and value == "euclidean") or value is None
+    tuned = next((key for key in ("perplexity", "n_neighbors") if key in known), None)
+    values = [] if tuned is None else [{tuned: value} for value in tried[tuned]]
+    yield from (Candidate(name, {**same, **one}) for one in values or [{}])
 
 
 def _try_candidate(
-    name: str,
-    params: dict[str, Any],
-    sample: Any,
-    graph: NeighborGraph,
-    rows: Rows,
+    candidate: Candidate, sample: Any, graph: NeighborGraph, rows: Rows
 ) -> Candidate:
     """Fit one candidate and measure its map; an error becomes a part of the result."""
-    candidate = Candidate(name, params)
     began = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joined components and the like show in the scores
             model = candidate.estimator()
-            Y = model.fit(sample, **_shared_graph(model, graph)).embedding_
+            given = {"graph": graph} if "graph" in signature(model.fit).parameters else {}
+            Y = model.fit(sample, **given).embedding_
         scores = _scores(Y, rows, graph)
     except (ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError) as error:
-        message = " ".join(str(error).split())
-        return replace(candidate, failed=message or type(error).__name__)
+        return replace(candidate, failed=one_line(error))
     return replace(candidate, seconds=time.perf_counter() - began, **scores)
-
-
-def _shared_graph(model: Any, graph: NeighborGraph) -> dict[str, Any]:
-    """The shared graph, for methods that take one."""
-    from inspect import signature
-
-    return {"graph": graph} if "graph" in signature(model.fit).parameters else {}
 
 
 def _scores(Y: Any, rows: Rows, graph: NeighborGraph) -> dict[str, Any]:
@@ -462,9 +432,7 @@ def _scores(Y: Any, rows: Rows, graph: NeighborGraph) -> dict[str, Any]:
     ranks = ranks_between(rows, placed, everyone, 1)
     along = geodesic_correlation(graph, placed, None)
     return {
-        "rnx_auc": float(ranks.rnx_auc),
-        "rnx_auc_local": float(ranks.rnx_auc_local),
-        "rnx_auc_global": float(ranks.rnx_auc_global),
+        **{name: float(getattr(ranks, name)) for name in SCORES[:3]},
         "spearman": distances_of(rows, placed, everyone).spearman,
         "geodesic_correlation": float("nan") if along is None else along,
     }

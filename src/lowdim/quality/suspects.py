@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.quality.labels import check_labels, class_codes
-from lowdim.quality.rows import data_rows
-from lowdim.quality.stress import choose_objects
+from lowdim.quality.labels import check_labels, class_codes, is_scale
+from lowdim.quality.rows import choose_objects, data_rows
 from lowdim.runtime.scheduling import uses_threads
-from lowdim.summaries import html_table, short_repr
+from lowdim.summaries import html_table, short_repr, text_table
 
 DEFAULT_NEIGHBORS = 10
 MAX_OBJECTS_SEARCHED = 100_000
@@ -23,6 +23,7 @@ PROFILE_FLOOR = 0.001  # the same on average over a class
 WEIGHT = 0.75  # of each of the two log likelihoods, as neighbours are not independent witnesses
 SUSPICIOUS = 0.8  # the score from which a label is suspected
 MOST_LISTED = 20  # suspects that are printed
+MOST_REPORTED = 20_000  # objects among which a report seeks suspects
 OUTLIER_DEVIATIONS = 5.0  # of the log outlier factor above its median
 NORMAL_MAD = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 
@@ -64,6 +65,7 @@ class Suspects:
     outlier_factors: Array
     n_neighbors: int
     n_searched: int
+    HEAD: ClassVar = ("object", "score", "label", "neighbours' label", "why")
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -73,9 +75,10 @@ class Suspects:
         if self.reasons[at] == "outlier":
             return "It is far from its nearest neighbours, compared with the distances among them."
         label, suggested = self.labels[at], self.suggested[at]
+        same = self.n_same[at] or "none"
         return (
-            f"Of its {self.n_neighbors} nearest neighbours in the data, {self.n_suggested[at]} are "
-            f"labelled {suggested} and {self.n_same[at]} {label}."
+            f"{self.n_suggested[at]} of its {self.n_neighbors} nearest neighbours in the data have "
+            f'the label "{suggested}", {same} "{label}".'
         )
 
     @property
@@ -89,12 +92,13 @@ class Suspects:
     def __str__(self) -> str:
         if not len(self):
             return f"{self.summary}."
-        lines = [self.summary, ""]
-        lines.append("  object  score  reason   label -> suggested (neighbours with each)")
+        rows = [["object", "score", "reason", "label -> suggested (neighbours with each)"]]
         for at in range(min(len(self), MOST_LISTED)):
-            line = f"{self.objects[at]:8d}  {self.scores[at]:.3f}  {self.reasons[at]:<7}  "
+            labels = f"{self.labels[at]} -> {self.suggested[at]}"
             counts = f"({self.n_same[at]} and {self.n_suggested[at]} of {self.n_neighbors})"
-            lines.append(line + f"{self.labels[at]} -> {self.suggested[at]} {counts}")
+            score = f"{self.scores[at]:.3f}"
+            rows.append([str(self.objects[at]), score, self.reasons[at], f"{labels} {counts}"])
+        lines = [self.summary, "", *text_table(rows, 0)]
         if len(self) > MOST_LISTED:
             lines.append(f"and {len(self) - MOST_LISTED:,} more")
         return "\n".join(lines)
@@ -103,20 +107,29 @@ class Suspects:
         facts = {"n_suspects": len(self), "n_objects": len(self.label_scores)}
         return short_repr(self, {**facts, "n_neighbors": self.n_neighbors})
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def rows(self, count: int = MOST_LISTED, ids: Sequence[Any] | None = None) -> list[list[str]]:
+        """Return the first suspects as rows of a table, with the columns `HEAD`.
+
+        Parameters
+        ----------
+        count : int, default=20
+            Most rows.
+        ids : sequence of n names, optional
+            Names of all objects; by default their row numbers.
+        """
+        return [
             [
-                str(self.objects[at]),
+                str(self.objects[at] if ids is None else ids[self.objects[at]]),
                 f"{self.scores[at]:.2f}",
                 str(self.labels[at]),
                 str(self.suggested[at]) if self.reasons[at] == "label" else "",
                 self.why(at),
             ]
-            for at in range(min(len(self), MOST_LISTED))
+            for at in range(min(len(self), count))
         ]
-        return html_table(
-            self.summary, ["object", "score", "label", "neighbours' label", "why"], rows
-        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary, self.HEAD, self.rows())
 
 
 @uses_threads
@@ -137,23 +150,16 @@ def suspects(
 
     Parameters
     ----------
-    X : array-like
-        The data as every estimator takes them, or all dissimilarities with
-        `metric="precomputed"`.
+    X, metric, metric_params, n_jobs
+        As in `compare_ranks`.
     labels : array-like of shape (n,)
         The class of each object.
     n_neighbors : int, optional
         Number of neighbours; by default 10, or fewer for few objects.
-    metric : str or callable, default="euclidean"
-        How distances are measured.
-    metric_params : dict, optional
-        Further arguments of the metric.
     n_objects : int, default=100_000
         Of more objects, this many are drawn at random, and suspects are sought among them.
     random_state : int, RandomState instance or None, optional
         Seed of the sample.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
 
     Returns
     -------
@@ -164,13 +170,11 @@ def suspects(
     -----
     Neighbours vote for their label with a weight that falls with their distance d, 1 / (1 + (d /
     median d)²), in neighbourhoods of k / 2, k, 2 k and 4 k objects. The votes for a label are
-    divided by those it could get at most: a class of m objects has at most m - 1 (or m) neighbours
-    to vote for it, so members of small classes are not suspected for the size of their class.
+    divided by those it could get at most, so members of small classes are not suspected for that.
     The logarithm of a label's probability is, up to a constant, a weighted sum of two terms: the
     logarithm of its votes, and the log likelihood of all votes among those that members of its
-    class get. By the second, a shirt with neighbours among coats is less suspicious than a
-    sandal with the same neighbours. An object is suspected of a wrong label if the
-    probability of its own label is below 0.2; a class of a single object is never suspected.
+    class get: a shirt with neighbours among coats is less suspicious than a sandal with the same
+    ones. A label of a probability below 0.2 is suspected, unless its class is a single object.
 
     The outlier factor is the distance to the k-th neighbour over the median of the same of the
     neighbours, a simplified local outlier factor. An object is an outlier if the logarithm of its
@@ -221,6 +225,8 @@ def suspects(
     at = np.flatnonzero(outlier | (scores > SUSPICIOUS))
     at = at[np.lexsort((at, factors[at], -total[at]))]  # of equal scores, dense places first
     around = codes[ids[at, :k]]
+    every = np.full((2, n), np.nan)
+    every[:, chosen] = scores, factors
     return Suspects(
         objects=chosen[at],
         reasons=np.where(outlier[at], "outlier", "label"),
@@ -229,18 +235,21 @@ def suspects(
         suggested=classes[suggested[at]],
         n_same=(around == codes[at, None]).sum(axis=1),
         n_suggested=(around == suggested[at, None]).sum(axis=1),
-        label_scores=_of_all(scores, chosen, n),
-        outlier_factors=_of_all(factors, chosen, n),
+        label_scores=every[0],
+        outlier_factors=every[1],
         n_neighbors=k,
         n_searched=m,
     )
 
 
-def _of_all(values: Array, chosen: Array, n: int) -> Array:
-    """The values of some objects among all, NaN for the others."""
-    out = np.full(n, np.nan)
-    out[chosen] = values
-    return out
+def find_suspects(X: Any, labels: Any, metric: Any = "euclidean") -> Suspects | None:
+    """The suspects for a report: among a sample of many objects, None if labels are no classes."""
+    values = None if labels is None else np.asarray(labels)
+    if values is None or values.ndim != 1 or len(values) < 4:
+        return None
+    if is_scale(values) or not 1 < len(set(values.tolist())) <= len(values) // 2:
+        return None
+    return suspects(X, values, metric=metric, n_objects=MOST_REPORTED)
 
 
 def outlier_factors(ids: Array, near: Array) -> Array:
@@ -261,7 +270,7 @@ def _label_scores(
     The log likelihoods are shifted so that those of labels without votes are 0, and kept sparse:
     only labels of neighbours, and labels that are seen together with these, have others.
     """
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import csr_array
 
     votes = _votes(codes, ids, near, k, n_classes)
     sizes = np.bincount(codes, minlength=n_classes)
@@ -276,18 +285,12 @@ def _label_scores(
     weights = csr_array((np.exp(logits.data - peak[rows]), logits.indices, logits.indptr))
     rest = n_classes - np.diff(logits.indptr)  # labels with a likelihood of 0
     total = weights.sum(axis=1) + rest * np.exp(-peak)
-    own = weights[np.arange(len(codes)), codes]
-    others = csr_array(weights - diags_array(own) @ _one_hot(codes, n_classes))
+    is_own = weights.indices == codes[rows]
+    own = np.bincount(rows[is_own], weights.data[is_own], len(codes))
     scores = 1 - np.maximum(own, np.exp(-peak)) / total
     scores[sizes[codes] == 1] = 0.0
-    return scores, np.ravel(others.argmax(axis=1))
-
-
-def _one_hot(codes: Array, n_classes: int) -> Any:
-    from scipy.sparse import csr_array
-
-    n = len(codes)
-    return csr_array((np.ones(n), (np.arange(n), codes)), shape=(n, n_classes))
+    weights.data[is_own] = 0.0
+    return scores, np.ravel(weights.argmax(axis=1))
 
 
 def _votes(codes: Array, ids: Array, near: Array, k: int, n_classes: int) -> Any:

@@ -3,8 +3,5 @@
 `write("report.html", [Run(...), ...])` writes a page that needs no network and no server.
 """
 
-from lowdim.report.findings import Findings, Measure
-from lowdim.report.runs import Run
-from lowdim.report.write import write
-
-__all__ = ["Findings", "Measure", "Run", "write"]
+from lowdim.report.runs import Run as Run
+from lowdim.report.write import write as write

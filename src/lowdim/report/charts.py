@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim.checks import Array
 from lowdim.plot.density import counts
+from lowdim.quality import Curve, ShepardDiagram
 from lowdim.report.markup import tag, text
 
 N_SHADES = 7
@@ -20,20 +21,20 @@ _LEVELS = 6
 _MOST_KNOTS = 160
 
 
-def shade(place: int) -> str:
-    """The class of the place-th run's colour."""
-    return f"s{place % N_SHADES}"
+def line_style(place: int) -> dict[str, Any]:
+    """The colour and dashes of the place-th run's line, as attributes."""
+    dashes = _DASHES[place // N_SHADES % len(_DASHES)]
+    return {"class_": f"curve s{place % N_SHADES}", "stroke_dasharray": dashes}
 
 
-def dash(place: int) -> str | None:
-    """The dashes of the place-th run's line."""
-    return _DASHES[place // N_SHADES % len(_DASHES)]
+def _points(x: Array, y: Array) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) -> str:
+def rnx_chart(curves: Mapping[str, Curve], places: Mapping[str, int]) -> str:
     """R_NX(K) of several maps over log K."""
     width, height, left, bottom, top = 480, 300, 40, 42, 10
-    checked = {name: _curve(name, *curve) for name, curve in curves.items()}
+    checked = {name: _knots(curve.K, curve.values) for name, curve in curves.items()}
     most = max(float(K.max()) for K, _ in checked.values())
     least = min(float(K.min()) for K, _ in checked.values())
     least_kept = min(float(R.min()) for _, R in checked.values())
@@ -48,7 +49,7 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
         return np.asarray(top + (height - bottom - top) * (1 - share))
 
     parts = []
-    for level in (step / 5 for step in range(round(5 * floor), 6)):
+    for level in np.arange(round(5 * floor), 6) / 5:
         at = f"{y(level):.1f}"
         parts.append(tag("line", x1=left, x2=width - 10, y1=at, y2=at, class_="grid"))
         parts.append(tag("text", f"{level:.1f}", x=left - 6, y=f"{y(level) + 4:.1f}", class_="end"))
@@ -59,15 +60,8 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
     middle = (left + width - 10) / 2
     parts.append(tag("text", "neighbourhood size K", x=middle, y=height - 6, class_="middle"))
     for name, (K, R) in checked.items():
-        knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x(K), y(R), strict=True))
-        line = tag(
-            "polyline",
-            tag("title", text(name)),
-            points=knots,
-            class_=f"curve {shade(places[name])}",
-            stroke_dasharray=dash(places[name]),
-        )
-        parts.append(line)
+        title = tag("title", text(name))
+        parts.append(tag("polyline", title, points=_points(x(K), y(R)), **line_style(places[name])))
     summary = "; ".join(f"{name}: {R[0]:.2f} at K = {K[0]:g}" for name, (K, R) in checked.items())
     return tag(
         "svg",
@@ -78,13 +72,9 @@ def rnx_chart(curves: Mapping[str, tuple[Any, Any]], places: Mapping[str, int]) 
     )
 
 
-def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
+def _knots(K: Array, R: Array) -> tuple[Array, Array]:
     """At most 160 knots, evenly spread over log K."""
-    K, R = np.asarray(K, dtype=np.float64), np.asarray(R, dtype=np.float64)
-    if K.ndim != 1 or K.shape != R.shape or not len(K) or K.min() <= 0:
-        raise ValueError(f"runs: rnx of {name!r} must be two vectors of one length, K positive.")
-    known = np.isfinite(R)
-    K, R = K[known], R[known]
+    K, R = K[np.isfinite(R)].astype(np.float64), R[np.isfinite(R)]
     if len(K) > _MOST_KNOTS:
         wanted = np.geomspace(K[0], K[-1], _MOST_KNOTS)
         chosen = np.unique(np.searchsorted(K, wanted).clip(0, len(K) - 1))
@@ -92,11 +82,10 @@ def _curve(name: str, K: Any, R: Any) -> tuple[Array, Array]:
     return K, R
 
 
-def shepard_chart(name: str, dissimilarities: Any, distances: Any, disparities: Any = None) -> str:
+def shepard_chart(name: str, diagram: ShepardDiagram) -> str:
     """Histogram of pairs: distances on the map over dissimilarities; disparities as a line."""
-    points = np.column_stack(
-        [np.asarray(dissimilarities, np.float64), np.asarray(distances, np.float64)]
-    )
+    dissimilarities, distances, disparities = diagram
+    points = np.column_stack([dissimilarities, distances])
     points = points[np.isfinite(points).all(axis=1)]
     right, top = np.maximum(points.max(axis=0, initial=0), 1e-300).tolist()
     (count,) = counts(points, (0.0, right, 0.0, top), (_BINS, _BINS))
@@ -108,35 +97,31 @@ def shepard_chart(name: str, dissimilarities: Any, distances: Any, disparities: 
         path = _cells(level == step, side, left, low)
         if path:
             parts.append(tag("path", d=path, class_="pairs", fill_opacity=f"{step / _LEVELS:.2f}"))
-    if disparities is not None:
-        order = np.argsort(dissimilarities, kind="stable")
-        order = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_KNOTS)).astype(int)]
-        x = left + side * _BINS * np.asarray(dissimilarities)[order] / right
-        y = low - side * _BINS * np.asarray(disparities)[order] / top
-        knots = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-        parts.append(tag("polyline", points=knots, class_="curve s1"))
-    ends = {"class_": "end"}
-    parts.append(tag("text", "0", x=left - 4, y=low + 4, **ends))
-    parts.append(tag("text", _short_number(right), x=left + side * _BINS, y=low + 15, **ends))
-    parts.append(tag("text", _short_number(top), x=left + 4, y=14))
-    middle = left + side * _BINS / 2
-    parts.append(tag("text", "dissimilarity", x=middle, y=low + 28, class_="middle"))
-    turned = f"rotate(-90 14 {low / 2:.0f})"
-    parts.append(
-        tag("text", "distance on the map", x=14, y=low // 2, transform=turned, class_="middle")
+    some = np.linspace(0, len(points) - 1, min(len(points), _MOST_KNOTS)).astype(int)
+    x = left + side * _BINS * dissimilarities[some] / right
+    y = low - side * _BINS * disparities[some] / top
+    far, middle, turned = (
+        left + side * _BINS,
+        left + side * _BINS / 2,
+        f"rotate(-90 14 {low / 2:.0f})",
     )
+    widest, tallest = (f"{v:.3g}" if v < 1000 else f"{v:,.0f}" for v in (right, top))
+    parts += [
+        tag("polyline", points=_points(x, y), class_="curve s1"),
+        tag("text", "0", x=left - 4, y=low + 4, class_="end"),
+        tag("text", widest, x=far, y=low + 15, class_="end"),
+        tag("text", tallest, x=left + 4, y=14),
+        tag("text", "dissimilarity", x=middle, y=low + 28, class_="middle"),
+        tag("text", "distance on the map", x=14, y=low // 2, transform=turned, class_="middle"),
+    ]
     return tag(
         "svg",
         *parts,
-        viewBox=f"0 0 {left + side * _BINS + 6} {low + bottom}",
+        viewBox=f"0 0 {far + 6} {low + bottom}",
         role="img",
         aria_label=f"Shepard diagram of {name}: {len(points):,} pairs, distance on the map over "
         "dissimilarity.",
     )
-
-
-def _short_number(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _cells(filled: Array, side: int, left: int, low: int) -> str:

@@ -42,6 +42,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return tag("table", tag("thead", names), tag("tbody", *body))
 
 
-def user(value: Any) -> str:
+def user_name(value: Any) -> str:
     """A name given by the user; its direction of writing does not leak into the text around it."""
     return tag("bdi", text(value))

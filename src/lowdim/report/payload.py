@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.plot.colors import COLORS, OTHER, days, kinds_of
-from lowdim.plot.compare import align_maps
+from lowdim.explore.outlines import outlines
+from lowdim.plot.colors import COLORS, OTHER, check_column
+from lowdim.report.answers import Answers
 from lowdim.report.markup import clean
 from lowdim.report.runs import Run
 
@@ -29,6 +30,8 @@ _MOST_VALUES = 1_500_000  # of features; about 4 MB of the page
 
 def encode(
     runs: Sequence[Run],
+    maps: Mapping[str, Array],
+    answered: Mapping[str, Answers],
     *,
     labels: Any = None,
     features: Mapping[str, Any] | None = None,
@@ -36,9 +39,10 @@ def encode(
     ids: Sequence[Any] | None = None,
     images: Any = None,
 ) -> str:
-    """The data as JSON for a script element; the maps are aligned."""
+    """The data as JSON for a script element; `maps` are the coordinates by name."""
     n = len(runs[0].points)
-    maps = align_maps({run.name: run.points for run in runs})
+    if ids is not None and len(ids) != n:
+        raise ValueError(f"ids has {len(ids)} entries, but there are {n} objects.")
     shown_features = list((features or {}).items())[: max(_MOST_VALUES // max(n, 1), 1)]
     known = [*_by_name(labels), *(name for name, _ in shown_features)]
     if color_by is not None and color_by not in known:
@@ -46,13 +50,16 @@ def encode(
     document = {
         "n": n,
         "first": 0 if color_by is None else known.index(color_by),
-        "ids": None if ids is None else _ids(ids, n),
+        "ids": None if ids is None else [clean(entry) for entry in ids],
         "colors": [
             *(_color(name, values, n) for name, values in _by_name(labels).items()),
             *(_color(name, values, n) | {"feature": True} for name, values in shown_features),
         ],
-        "maps": [_map(run, maps[run.name]) for run in runs],
-        "images": None if images is None else _sheet(images, n),
+        "maps": [
+            {**_map(run, maps[run.name]), **_answers(answered[run.name], maps[run.name])}
+            for run in runs
+        ],
+        "images": None if images is None else picture_sheet(images, n),
     }
     # Inside a script element only "<" can begin an end of it, or a comment.
     return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -71,19 +78,31 @@ def quantize(Y: Array) -> dict[str, Any]:
 
 def _map(run: Run, points: Array) -> dict[str, Any]:
     document = {"name": clean(run.name), **quantize(points)}
-    for name in ("torn", "false"):
-        shares = getattr(run.findings, name)
-        if shares is not None:
-            document[name] = _base64(_bytes(np.asarray(shares, dtype=np.float64)))
+    if run.assessment is not None:
+        errors, placed = run.assessment.errors, np.flatnonzero(~np.isnan(run.points).any(axis=1))
+        for name, shares in (("torn", errors.torn), ("false", errors.false)):
+            known = np.full(len(points), np.nan)
+            known[placed[errors.rows]] = shares
+            document[name] = _base64(_bytes(known))
+    return document
+
+
+def _answers(known: Answers, Y: Array) -> dict[str, Any]:
+    """The named regions of a map, and the doubt about each object."""
+    document: dict[str, Any] = {}
+    if known.regions is not None:
+        listed = outlines(known.regions, Y)
+        document["regions"] = [one | {"text": clean(one["text"])} for one in listed]
+    if known.doubts is not None:
+        document["doubts"] = _base64(_bytes(known.doubts))
     return document
 
 
 def _bytes(shares: Array) -> Array:
-    """Numbers in [0, 1] as 0 to 254, and 255 for those that are not known."""
-    known = np.isfinite(shares)
-    stored = np.full(len(shares), UNKNOWN, dtype=np.uint8)
-    stored[known] = np.rint((UNKNOWN - 1) * np.clip(shares[known], 0, 1))
-    return stored
+    """Shares of one as bytes; UNKNOWN for NaN."""
+    unknown = np.isnan(shares)
+    stored = np.rint((UNKNOWN - 1) * np.clip(np.where(unknown, 0, shares), 0, 1)).astype(np.uint8)
+    return np.where(unknown, np.uint8(UNKNOWN), stored)
 
 
 def _by_name(labels: Any) -> dict[str, Any]:
@@ -92,20 +111,9 @@ def _by_name(labels: Any) -> dict[str, Any]:
     return dict(labels) if isinstance(labels, Mapping) else {"label": labels}
 
 
-def _ids(ids: Sequence[Any], n: int) -> list[str]:
-    if len(ids) != n:
-        raise ValueError(f"ids has {len(ids)} entries, but there are {n} objects.")
-    return [clean(entry) for entry in ids]
-
-
 def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
     """Kinds with a colour each, or values on a scale."""
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"labels {name!r} has shape {values.shape}, but there are {n} objects.")
-    dates = values.dtype.kind == "M"
-    values = days(values) if dates else values
-    kinds = kinds_of(values)
+    kinds, numbers, dates = check_column(labels, f"labels {name!r}", n)
     if kinds is not None:
         return {
             "name": clean(name),
@@ -115,21 +123,18 @@ def _color(name: str, labels: Any, n: int) -> dict[str, Any]:
             "listed": [int(code) for code in np.flatnonzero(kinds.places >= 0)],
             "codes": _base64(kinds.codes.astype("<u4" if len(kinds.names) > 65536 else "<u2")),
         }
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"labels {name!r} must be numbers, strings or dates, got {values.dtype}.")
-    numbers = values.astype(np.float64)
-    known = numbers[np.isfinite(numbers)]
+    finite = np.isfinite(numbers)
+    known = numbers[finite]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     q = np.full(n, NOWHERE, dtype="<u2")
-    finite = np.isfinite(numbers)
-    q[finite] = np.rint((numbers[finite] - low) / ((high - low) or 1.0) * (NOWHERE - 1))
+    q[finite] = np.rint((known - low) / ((high - low) or 1.0) * (NOWHERE - 1))
     scale = {"name": clean(name), "low": low, "high": high, "values": _base64(q)}
     if dates:
         scale["dates"] = "days" if (known == np.rint(known)).all() else "moments"
     return scale
 
 
-def _sheet(images: Any, n: int) -> dict[str, Any] | None:
+def picture_sheet(images: Any, n: int) -> dict[str, Any] | None:
     """All pictures side by side in one PNG, coarser if they are many; None if far too many."""
     pictures = np.asarray(images)
     if pictures.ndim not in (3, 4) or len(pictures) != n or pictures.shape[3:] not in ((), (3,)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from inspect import signature
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from lowdim.catalog import find
 from lowdim.checks import Array
-from lowdim.report.findings import Findings, findings_of
+from lowdim.plot.compare import maps_by_name
+from lowdim.quality import Assessment
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Run:
         Coordinates. Rows with NaN are not drawn. Of more than three dimensions the first two are.
     seconds : float or None
         Time of the fit.
-    assessment : quality report, Findings or None
-        What `lowdim.quality.assess` returned, or `Findings` made by other means.
+    assessment : Assessment or None
+        What `lowdim.quality.assess` returned.
 
     Examples
     --------
@@ -46,17 +46,7 @@ class Run:
     parameters: Mapping[str, Any]
     embedding: Any
     seconds: float | None = None
-    assessment: Any = None
-
-    @cached_property
-    def findings(self) -> Findings:
-        """What was found out about the map, nothing if it was not assessed."""
-        if self.assessment is None:
-            return Findings()
-        if isinstance(self.assessment, Findings):
-            return self.assessment
-        Y = np.asarray(self.embedding, dtype=np.float64).reshape(len(self.embedding), -1)
-        return findings_of(self.assessment, np.asarray(~np.isnan(Y).any(axis=1)))
+    assessment: Assessment | None = None
 
     @property
     def points(self) -> Array:
@@ -82,31 +72,17 @@ class Run:
 
 def runs_of(models: Any) -> list[Run]:
     """Runs from what a user has: runs, fitted estimators or arrays, in a list or by name."""
-    if isinstance(models, Mapping):
-        return [_run(one, str(name)) for name, one in models.items()]
-    if isinstance(models, Run) or hasattr(models, "embedding_"):
-        models = [models]
-    runs: list[Run] = []
-    for one in models:
-        name = one.name if isinstance(one, Run) else _free_name(one, [run.name for run in runs])
-        runs.append(_run(one, name))
-    return runs
+    named = isinstance(models, Mapping)
+    models = [models] if isinstance(models, Run) else models
+    return [_run(one, name, named) for name, one in maps_by_name(models)]
 
 
-def _run(one: Any, name: str) -> Run:
+def _run(one: Any, name: str, named: bool) -> Run:
     if isinstance(one, Run):
-        return replace(one, name=name)
+        return replace(one, name=name) if named else one
     if hasattr(one, "embedding_"):
         return Run(name, type(one).__name__, _set_parameters(one), one.embedding_)
     return Run(name, "", {}, one)
-
-
-def _free_name(one: Any, taken: Sequence[str]) -> str:
-    stem = type(one).__name__ if hasattr(one, "embedding_") else "map"
-    name, count = stem, 2
-    while name in taken:
-        name, count = f"{stem} {count}", count + 1
-    return name
 
 
 def _set_parameters(estimator: Any) -> dict[str, Any]:
@@ -135,13 +111,4 @@ def check_runs(runs: Sequence[Run]) -> int:
     if len(set(counts.values())) > 1:
         sizes = ", ".join(f"{n} in {name!r}" for name, n in counts.items())
         raise ValueError(f"runs must place the same objects, got {sizes}.")
-    n = next(iter(counts.values()))
-    for run in runs:
-        for name in ("torn", "false"):
-            values = getattr(run.findings, name)
-            if values is not None and np.shape(values) != (n,):
-                raise ValueError(
-                    f"runs: {name} of {run.name!r} has shape {np.shape(values)}, but there are "
-                    f"{n} objects."
-                )
-    return n
+    return next(iter(counts.values()))

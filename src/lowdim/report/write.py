@@ -12,12 +12,15 @@ from string import Template
 from typing import Any
 
 from lowdim import checks
-from lowdim.quality import Suspects, compare
+from lowdim.plot.compare import align_maps
+from lowdim.quality import Comparison, Suspects, compare
+from lowdim.quality.suspects import find_suspects
 from lowdim.report import sections
+from lowdim.report.answers import answers, first_of
+from lowdim.report.live import POLICY, live_section
 from lowdim.report.markup import tag, text
 from lowdim.report.payload import encode
 from lowdim.report.runs import Run, check_runs, runs_of
-from lowdim.report.suspects import find_suspects
 from lowdim.runtime.atomic import check_writable, replace_file
 
 _SCRIPTS = ("scatter.js", "report.js")
@@ -29,6 +32,8 @@ def write(
     *,
     title: str = "Maps of the data",
     X: Any = None,
+    metric: Any = "euclidean",
+    feature_names: Sequence[str] | None = None,
     labels: Any = None,
     features: Mapping[str, Any] | None = None,
     color_by: str | None = None,
@@ -37,6 +42,7 @@ def write(
     suspects: Suspects | None = None,
     commands: Sequence[str] | None = None,
     notes: Sequence[str] = (),
+    live: bool = False,
     force: bool = True,
 ) -> Path:
     """Write a report on maps of the same objects as one HTML file that needs no network.
@@ -51,7 +57,13 @@ def write(
     title : str, default="Maps of the data"
         The heading.
     X : array-like, default=None
-        The data. If given, maps without an assessment are assessed by `lowdim.quality.compare`.
+        The data. If given, maps without an assessment are assessed by `lowdim.quality.compare`;
+        the page fades objects whose place is doubtful (`lowdim.quality.reliability`), and lists the
+        features that the maps follow (`lowdim.explain`) and that set regions apart.
+    metric : str or callable, default="euclidean"
+        How X is measured.
+    feature_names : sequence of str, default=None
+        Names of the columns of X; by default those of a DataFrame, else "column 0" and so on.
     labels : array of shape (n,), or mapping of str to such arrays, default=None
         What to colour the points by.
     features : mapping of str to array of shape (n,), default=None
@@ -71,6 +83,10 @@ def write(
         How to make the report again; by default the Python lines of the runs.
     notes : sequence of str, default=()
         Details of the data, folded away under the title.
+    live : bool, default=False
+        Whether the page can compute maps of X by t-SNE and UMAP with other parameters. X and the
+        engine (0.3 MB) become part of it. The engine is there after `make wasm` in the source of
+        lowdim. At most 5,000 objects, of which the distances are Euclidean.
     force : bool, default=True
         Whether an existing file is replaced.
 
@@ -99,24 +115,43 @@ def write(
     check_writable(path, force=force)
     runs = runs_of(runs)
     n = check_runs(runs)
+    live_maps = live_section(X, labels, metric) if live else ""
     if X is not None:
-        runs = _assess(runs, X, labels)
+        runs = _assess(runs, X, labels, metric)
         if suspects is None:
-            suspects = find_suspects(X, _first_labels(labels))
-    data = encode(runs, labels=labels, features=features, color_by=color_by, ids=ids, images=images)
+            suspects = find_suspects(X, first_of(labels), metric)
+    assessed = {run.name: run.assessment for run in runs if run.assessment is not None}
+    comparison = Comparison(assessed, {})
+    maps = align_maps({run.name: run.points for run in runs})
+    answered = answers(maps, X if assessed else None, labels, metric, feature_names)
+    data = encode(
+        runs,
+        maps,
+        answered,
+        labels=labels,
+        features=features,
+        color_by=color_by,
+        ids=ids,
+        images=images,
+    )
     page = Template(_resource("report", "page.html")).substitute(
         title=text(title),
         style=_resource("web", "report.css"),
-        introduction=_introduction(n, runs, notes),
-        columns=_columns(len(runs)),
+        introduction=_introduction(n, len(runs), comparison, notes),
+        columns=2 if len(runs) == 4 else min(len(runs), 3),
         maps="".join(sections.figure(run, n) for run in runs),
-        findings=sections.summary(runs)
-        + sections.quality_section(runs)
-        + sections.readings(runs)
+        findings=sections.summary(comparison)
+        + sections.regions_tables(answered)
+        + sections.reasons_table(answered)
+        + sections.changes_table(maps)
+        + sections.quality_table(runs, comparison)
+        + sections.readings(comparison)
         + sections.curves(runs)
-        + sections.shepards(runs)
-        + sections.suspects_section(suspects, ids),
-        again=sections.again(runs, commands),
+        + sections.shepards(comparison)
+        + sections.suspects_table(suspects, ids),
+        live=live_maps,
+        policy=POLICY if live else "",
+        again=sections.repetition(runs, commands),
         data=data,
         script="\n".join(_resource("web", name) for name in _SCRIPTS),
     )
@@ -129,12 +164,12 @@ def _resource(folder: str, name: str) -> str:
     return files("lowdim").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def _assess(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
+def _assess(runs: Sequence[Run], X: Any, labels: Any, metric: Any) -> list[Run]:
     """The runs with assessments; a map that cannot be assessed stays without."""
     missing = {run.name: run.embedding for run in runs if run.assessment is None}
     if not missing:
         return list(runs)
-    comparison = compare(X, missing, labels=_first_labels(labels), random_state=0)
+    comparison = compare(X, missing, labels=first_of(labels), metric=metric, random_state=0)
     for name, reason in comparison.failures.items():
         checks.warn(f"{name} could not be assessed: {reason}")
     return [
@@ -145,23 +180,13 @@ def _assess(runs: Sequence[Run], X: Any, labels: Any) -> list[Run]:
     ]
 
 
-def _first_labels(labels: Any) -> Any:
-    """The first of several labels, or the only one."""
-    return next(iter(labels.values()), None) if isinstance(labels, Mapping) else labels
-
-
-def _columns(count: int) -> int:
-    """Maps in a row: four are two by two."""
-    return count if count <= 3 else 2 if count == 4 else 3
-
-
-def _introduction(n: int, runs: Sequence[Run], notes: Sequence[str]) -> str:
-    count = "1 map" if len(runs) == 1 else f"{len(runs)} maps"
+def _introduction(n: int, n_maps: int, comparison: Comparison, notes: Sequence[str]) -> str:
+    count = "1 map" if n_maps == 1 else f"{n_maps} maps"
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [tag("p", f"{n:,} objects, {count}, {today}", class_="note")]
     if notes:
         details = [tag("p", text(note)) for note in notes]
         lines.append(tag("details", tag("summary", "How the data were read"), *details))
-    if runs[0].findings.no_structure:  # of the data, so of every run
-        lines.append(tag("p", tag("strong", text(runs[0].findings.verdict))))
+    empty = [one.verdict for one in comparison.assessments.values() if one.no_structure]
+    lines += [tag("p", tag("strong", text(verdict))) for verdict in empty[:1]]
     return "".join(lines)

@@ -9,16 +9,16 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from lowdim.checks import is_sparse
+from lowdim.checks import Array, is_sparse
 from lowdim.runtime import memory
 from lowdim.runtime.atomic import replace_file
+from lowdim.runtime.interrupts import defer_interrupts
 
 Encoder = Callable[[Any, dict[str, Any], str], Any]
 """Encodes a value that `encode` does not know, or raises TypeError."""
@@ -32,21 +32,12 @@ def write(
     *,
     force: bool,
 ) -> None:
-    """Write a document and the arrays that it refers to, completely or not at all.
+    """Write a document of plain values, and the arrays that `encode` has collected for it.
 
-    Parameters
-    ----------
-    path : str or path-like
-    name : str
-        Name of the document in the archive, which tells kinds of files apart.
-    document : dict
-        Plain values, as `encode` makes them.
-    arrays : dict
-        The arrays that `encode` has collected.
-    force : bool
-        Whether an existing file is replaced.
+    The name of the document in the archive tells kinds of files apart.
     """
     with (
+        defer_interrupts(),  # an interrupted archive could not even be closed
         replace_file(path, force=force) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
     ):
@@ -56,19 +47,19 @@ def write(
                 np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-@contextmanager
-def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, StoredArrays]]:
-    """Open a file of `write`; yields its document and its arrays.
+def read(path: str | PathLike[str], name: str) -> tuple[Any, dict[str, Any]]:
+    """The document and the arrays of a file of `write`.
 
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or holds no document of this name.
-    MemoryError
-        If its contents do not fit into memory.
+    ValueError if the file is damaged or holds no document of this name; MemoryError if its contents
+    do not fit into memory.
     """
     with zipfile.ZipFile(path) as archive:
-        _check_size(archive, path)
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+        if not stored or total > os.path.getsize(path):  # as those of no saved file do
+            raise ValueError("its arrays are compressed or overlap.")
+        memory.claim(total, f"Loading {os.fspath(path)}", "Load it on a machine with more memory.")
         if name not in archive.namelist():
             kind = name.removesuffix(".json")
             raise ValueError(f"it holds no {name}, so it is not a lowdim {kind}.")
@@ -76,74 +67,21 @@ def open_archive(path: str | PathLike[str], name: str) -> Iterator[tuple[Any, St
             document = json.loads(archive.read(name))
         except ValueError as error:
             raise ValueError(f"its {name} is damaged ({error}).") from error
-        yield document, StoredArrays(archive)
+        arrays = [member for member in members if member.filename.endswith(".npy")]
+        return document, {m.filename.removesuffix(".npy"): _read_array(archive, m) for m in arrays}
 
 
-def _check_size(archive: zipfile.ZipFile, path: str | PathLike[str]) -> None:
-    """Refuse a file that holds more than its own size, and one that does not fit into memory."""
-    members = archive.infolist()
-    total = sum(member.file_size for member in members)
-    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
-    if not stored or total > os.path.getsize(path):
-        raise ValueError("its arrays are compressed or overlap, as those of no saved file do.")
-    memory.claim(total, f"Loading {os.fspath(path)}", "Load it on a machine with more memory.")
-
-
-class Arrays:
-    """Arrays by name. Each is taken at most once: a file refers to none of them twice."""
-
-    def __init__(self, arrays: dict[str, Any]) -> None:
-        self.arrays = arrays
-        self.taken: set[str] = set()
-
-    def take(self, name: Any) -> Any:
-        """The array of this name."""
-        if not isinstance(name, str) or name in self.taken:
-            raise ValueError(f"it refers to the array {name!r} more than once.")
-        self.taken.add(name)
-        return self._read(name)
-
-    def _read(self, name: str) -> Any:
-        _check_type(name, self.arrays[name].dtype)
-        return self.arrays[name]
-
-
-class StoredArrays(Arrays):
-    """The arrays of a file."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        super().__init__({})
-        self.archive = archive
-
-    def names(self) -> list[str]:
-        """The names of all arrays."""
-        members = self.archive.namelist()
-        return [name.removesuffix(".npy") for name in members if name.endswith(".npy")]
-
-    def _read(self, name: str) -> Any:
-        member = self.archive.getinfo(f"{name}.npy")
-        with self.archive.open(member) as file:
-            shape, dtype = _header(file)
-            if math.prod(shape) * dtype.itemsize > member.file_size:
-                raise ValueError(f"the array {name!r} is shorter than its shape {shape}.")
-            _check_type(name, dtype)
-        with self.archive.open(member) as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _check_type(name: str, dtype: np.dtype[Any]) -> None:
-    """Numbers, bytes and dates are read; objects would need pickle."""
-    if dtype.kind not in "biufSMm" or not dtype.isnative:
-        raise ValueError(f"the array {name!r} has the type {dtype}, no number or pickle.")
-
-
-def _header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of the entries of an NPY file."""
-    version = np.lib.format.read_magic(file)
-    if version != (1, 0):
-        raise ValueError(f"an array has the NPY version {version}.")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    return shape, dtype
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    """An array that is not larger than its file."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise ValueError(f"an array has the NPY version {version}.")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if math.prod(shape) * dtype.itemsize > member.file_size:
+        raise ValueError(f"the array {member.filename!r} is shorter than its shape {shape}.")
+    with archive.open(member) as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def unknown(value: Any, arrays: dict[str, Any], where: str) -> Any:
@@ -152,18 +90,10 @@ def unknown(value: Any, arrays: dict[str, Any], where: str) -> Any:
 
 
 def encode(value: Any, arrays: dict[str, Any], where: str, other: Encoder = unknown) -> Any:
-    """A value as JSON; its arrays are added to `arrays`.
+    """A value as JSON: None, numbers, strings, arrays, sparse matrices, and lists, tuples and dicts
+    of them; `other` encodes the rest.
 
-    Parameters
-    ----------
-    value : object
-        None, numbers, strings, arrays, sparse matrices, lists, tuples and dicts of them.
-    arrays : dict
-        The arrays so far, by name.
-    where : str
-        What the value is, for the message of an error.
-    other : callable
-        Encodes other values.
+    Its arrays are added to `arrays`. `where` says what the value is, for the message of an error.
     """
     if isinstance(value, np.generic) and not isinstance(value, str):
         return {"$scalar": store(np.asarray(value), arrays)}
@@ -202,17 +132,22 @@ def store(array: Any, arrays: dict[str, Any]) -> str:
     return name
 
 
-def decode(value: Any, arrays: Arrays, other: Callable[[str, Any], Any] | None = None) -> Any:
-    """The inverse of `encode`; `other` decodes the content of an entry of another kind."""
+def decode(
+    value: Any, arrays: dict[str, Any], other: Callable[[dict[str, Any]], Any] | None = None
+) -> Any:
+    """The inverse of `encode`; `other` decodes an entry of another kind.
+
+    Arrays are taken out of `arrays`: a file refers to none of them twice.
+    """
     if isinstance(value, list):
         return [decode(item, arrays, other) for item in value]
     if not isinstance(value, dict):
         return value
     kind, content = next(iter(value.items()))
     if kind == "$array":
-        return arrays.take(content)
+        return _take(content, arrays)
     if kind == "$scalar":
-        return arrays.take(content)[()]
+        return _take(content, arrays)[()]
     if kind == "$float":
         return float(content)
     if kind == "$strings":
@@ -224,8 +159,17 @@ def decode(value: Any, arrays: Arrays, other: Callable[[str, Any], Any] | None =
     if kind == "$csr":
         from scipy.sparse import csr_array
 
-        parts = tuple(arrays.take(name) for name in content)
+        parts = tuple(_take(name, arrays) for name in content)
         return csr_array(parts, shape=tuple(value["shape"]))
     if other is None:
         raise ValueError(f"it holds an entry of unknown kind {kind!r}.")
-    return other(kind, content)
+    return other(value)
+
+
+def _take(name: Any, arrays: dict[str, Any]) -> Any:
+    if not isinstance(name, str) or name not in arrays:
+        raise ValueError(f"it lacks the array {name!r}, or refers to it more than once.")
+    array = arrays.pop(name)
+    if array.dtype.kind not in "biufSMm" or not array.dtype.isnative:
+        raise ValueError(f"the array {name!r} has the type {array.dtype}, no number or pickle.")
+    return array

@@ -7,10 +7,7 @@ Every file that lowdim writes (models, graphs, tables, reports, pictures, animat
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import platform
-import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -30,34 +27,17 @@ class WouldOverwrite(FileExistsError):
 
 
 def check_writable(path: str | PathLike[str], *, force: bool) -> None:
-    """Raise before a long computation if its result could not be written to `path`.
+    """Raise OSError, before a long computation, if its result could not be written to `path`.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file to be written.
-    force : bool
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    WouldOverwrite
-        If the file exists and `force` is false.
-    OSError
-        If `path` is a folder or a device, or if its folder does not exist.
-
-    Examples
-    --------
-    >>> check_writable("no-such-folder/map.csv", force=True)
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: The folder no-such-folder does not exist; create it first.
+    It is `WouldOverwrite` if the file exists and `force` is false.
     """
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"The folder {path.parent} does not exist; create it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"The folder {path.parent} cannot be written to; choose another one.")
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is not a regular file, so it cannot be replaced.")
     if not force and os.path.lexists(path):
@@ -71,40 +51,11 @@ def check_writable(path: str | PathLike[str], *, force: bool) -> None:
 def replace_file(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
     """Write a file under a temporary name that becomes `path` when the block ends.
 
-    The temporary file is in the same folder and has the same suffix. It is flushed to the disk
-    before it is renamed. If the block raises, it is removed, and a file at `path` is unchanged.
-    Symbolic links are followed. The new file has the permissions of the file that it replaces, or
-    those that the umask gives to a new one. Temporary files for the same target that killed
-    processes of this machine left behind are removed.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to be written.
-    force : bool
-        Whether an existing file may be replaced. If not, also a file that another process creates
-        in the meantime is not replaced.
-
-    Yields
-    ------
-    temporary : Path
-        An empty file to be written by name.
-
-    Raises
-    ------
-    WouldOverwrite
-        If the file exists and `force` is false.
-    OSError
-        If the file cannot be written, for instance because the disk is full.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> with replace_file(os.path.join(folder, "notes.txt"), force=False) as temporary:
-    ...     _ = temporary.write_text("complete")
-    >>> os.listdir(folder)
-    ['notes.txt']
+    The block gets the path of an empty file in the same folder, with the same suffix. The file is
+    flushed to the disk before it is renamed. If the block raises, it is removed, and a file at
+    `path` is unchanged. Symbolic links are followed. The new file has the permissions of the file
+    that it replaces, or those that the umask gives to a new one. Without `force`, also a file that
+    another process creates in the meantime is not replaced.
     """
     check_writable(path, force=force)
     target = Path(os.path.realpath(path))
@@ -112,10 +63,9 @@ def replace_file(path: str | PathLike[str], *, force: bool) -> Iterator[Path]:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path} is a link into {target.parent}, which does not exist.")
-    _remove_leftovers(target)
     suffix = target.suffix if len(target.suffix) <= _SUFFIX_CHARACTERS else ""
-    unique = f"{os.getpid()}-{secrets.token_hex(4)}"
-    temporary = target.with_name(f"{_prefix(target)}{unique}{suffix}")
+    name = f".{target.name[:_NAME_CHARACTERS]}.lowdim-{secrets.token_hex(8)}{suffix}"
+    temporary = target.with_name(name)
     try:
         # Created here: never another file by accident, and with the permissions of the umask.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -173,40 +123,3 @@ def _in_terms_of(path: str | PathLike[str], temporary: Path, error: Exception) -
     if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
         return type(error)(number, error.strerror, str(path))
     return None
-
-
-def _prefix(target: Path) -> str:
-    """The beginning of the temporary names for a target, used by this machine only.
-
-    The process ids of other machines (on a network drive) and of other containers (on a shared
-    volume) mean nothing here, so the digest distinguishes them.
-    """
-    namespace = ""
-    with suppress(OSError):
-        namespace = str(os.stat("/proc/self/ns/pid").st_ino)
-    identity = "\0".join([target.name, platform.node(), namespace])
-    digest = hashlib.blake2b(os.fsencode(identity), digest_size=6).hexdigest()
-    return f".{target.name[:_NAME_CHARACTERS]}.lowdim-{digest}-"
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of this target whose process has been killed."""
-    name = re.compile(re.escape(_prefix(target)) + r"(\d+)-[0-9a-f]{8}")
-    with os.scandir(target.parent) as entries:
-        leftovers = [(entry, match) for entry in entries if (match := name.match(entry.name))]
-    for entry, match in leftovers:
-        if not _alive(int(match[1])):
-            with suppress(OSError):
-                os.unlink(entry.path)
-
-
-def _alive(pid: int) -> bool:
-    if os.name == "nt":  # where os.kill would end the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return True

@@ -12,10 +12,10 @@ from typing import Any
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.runtime.checkpoint import Slot
 from lowdim.runtime.checkpoint import State as SolverState
+from lowdim.runtime.checkpoint import States
 from lowdim.runtime.context import Context, current, override
-from lowdim.runtime.progress import report_parts
+from lowdim.runtime.scheduling import Count
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,28 @@ class State:
         self._change(parameters)
 
 
+LINE_STEP = 50  # iterations between the lines that verbose=2 prints
+
 Change = Callable[[dict[str, Any]], None]
 """Takes new values of parameters into a running fit."""
+
+
+def change_parameters(estimator: Any, retune: Change, parameters: dict[str, Any]) -> None:
+    """Set parameters of an estimator and call `retune`; if it refuses, all are as before."""
+    live = estimator.traits.live
+    for parameter in parameters:
+        if parameter not in live:
+            raise ValueError(
+                f"{parameter} of {type(estimator).__name__} cannot be changed during a fit; those "
+                f"that can are {', '.join(live) or 'none'}."
+            )
+    before = {parameter: getattr(estimator, parameter) for parameter in parameters}
+    estimator.set_params(**parameters)
+    try:
+        retune(parameters)
+    except (TypeError, ValueError):
+        estimator.set_params(**before)
+        raise
 
 
 Callback = Callable[[State], object]
@@ -90,22 +110,10 @@ CheckpointFile = str | PathLike[str] | None
 """The file in which a fit keeps its state; None: it keeps none."""
 
 
-def interrupts_raise() -> AbstractContextManager[Context]:
-    """Let Ctrl-C raise KeyboardInterrupt, instead of ending a solver with its best coordinates.
-
-    For solvers whose coordinates are only a step of a computation.
-    """
-    return override(interrupts_raise=True)
-
-
 def show_progress(label: str) -> AbstractContextManager[Context]:
     """Show a progress bar for each phase of a computation, such as the neighbour search.
 
-    Parameters
-    ----------
-    label : str
-        Name of the method; if empty, the phases are shown as those of the surrounding computation,
-        if there is one that shows them.
+    The label is the name of the method; if it is empty, that of the surrounding computation is.
     """
     return override(label=label or current().label)
 
@@ -114,15 +122,8 @@ def show_progress(label: str) -> AbstractContextManager[Context]:
 def phase(name: str, unit: str = "parts") -> Iterator[None]:
     """Show a progress bar for one phase of a computation, if bars are shown.
 
-    The bar has as many parts as the computation announces (`lowdim.runtime.progress.part_counter`).
-    If it only counts finished parts, their number is shown; if it counts nothing, only the time.
-
-    Parameters
-    ----------
-    name : str
-        What is computed.
-    unit : str, default="parts"
-        What is counted, in the plural.
+    The bar has as many parts as the computation announces (`scheduling.part_counter`). If it only
+    counts finished parts, their number is shown, with the `unit`; if nothing, only the time.
     """
     label = current().label
     if not label:
@@ -135,7 +136,7 @@ def phase(name: str, unit: str = "parts") -> Iterator[None]:
             bar.bar_format = None if total else f"{{desc}}: {{n_fmt}} {unit} [{{elapsed}}]"
             bar.update(finished - bar.n)
 
-        with report_parts(show):
+        with override(count=Count(show)):
             yield
 
 
@@ -156,12 +157,22 @@ class Monitor:
     """Reports the iterations of a solver to the user and decides whether the solver should stop.
 
     Use it as a context manager around the loop: Ctrl-C inside the loop then issues a warning
-    instead of raising KeyboardInterrupt, so that the solver can return its best coordinates.
+    instead of raising KeyboardInterrupt, so that the solver can return its best coordinates. The
+    loop of a solver whose next iteration depends on Y alone ::
 
-    Attributes
-    ----------
-    stopped : bool
-        Whether the callback or Ctrl-C stopped the solver.
+        with monitor:
+            saved = monitor.load_state({"Y": Y})
+            done = 0
+            if saved is not None:
+                Y, done = saved["Y"], saved["done"]
+            while done < max_iter:
+                loss, Y = step(Y)
+                done += 1
+                if monitor(done, loss, Y):
+                    break
+                monitor.keep(lambda: {"Y": Y, "done": done})
+
+    If it can also end by convergence, the state says so, or the fit goes on after it.
 
     Parameters
     ----------
@@ -169,15 +180,20 @@ class Monitor:
         Largest number of iterations.
     label : str
         Name of the method, for the progress bar and the warning.
-    callback : callable, default=None
-        Called with a `State` after every iteration, or after those for which its method `due`
-        asks; see `Callback`.
+    callback : Callback, default=None
     verbose : int, default=0
-        Whether to show a progress bar of tqdm: on stderr, or as a widget in a notebook.
+        1 shows a progress bar of tqdm, on stderr or as a widget in a notebook; 2 prints a line to
+        stdout after every `LINE_STEP` iterations and at the end.
     change : callable, default=None
         Takes new values of parameters into the running fit; see `State.change`.
-    slot : Slot, default=None
-        The place of the solver in the checkpoint of the fit, if it has one.
+    states : States, default=None
+        Where the state of the solver is kept, in a slot of its own; a monitor that is entered again
+        has another one.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether the callback or Ctrl-C stopped the solver.
     """
 
     def __init__(
@@ -187,7 +203,7 @@ class Monitor:
         callback: Callback | None = None,
         verbose: int = 0,
         change: Change | None = None,
-        slot: Slot | None = None,
+        states: States | None = None,
     ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
@@ -195,7 +211,9 @@ class Monitor:
         self.callback, self.verbose, self.change = callback, verbosity(verbose), change
         self.stopped = False
         self._bar: Any = None
-        self._slot = slot
+        self._line = ""  # not printed yet
+        self._states, self._number, self._entries = states, states and states.new_slot(), 0
+        self._make_state: Callable[[], SolverState] | None = None
         self._due = self._wants_call()
 
     def _wants_call(self) -> bool:
@@ -235,42 +253,49 @@ class Monitor:
         return self.stopped
 
     @property
+    def _slot(self) -> str:
+        return f"{self._number}.{self._entries}"
+
+    @property
     def begun(self) -> bool:
-        """Whether the checkpoint has a state from which the solver goes on."""
-        return self._slot is not None and self._slot.begun
+        """Whether an earlier fit has left a state from which the solver goes on."""
+        return self._states is not None and self._states.state(self._slot) is not None
 
     def load_state(
         self, fresh: Mapping[str, Array], *, scheduled: bool = False
     ) -> SolverState | None:
         """The state from which the solver goes on; None if it starts.
 
-        Parameters
-        ----------
-        fresh : dict of arrays
-            Arrays of the state at the start, by name; those of the file must have the same shape
-            and type.
-        scheduled : bool
-            Whether the iterations depend on `max_iter`, so that it cannot be raised.
-
-        Notes
-        -----
         To be called inside the context, before the first iteration. A solver may have ended at
-        this state, by convergence; then it ends again.
+        this state, by convergence; then it ends again. Arrays of a file must have the shapes and
+        types of `fresh`, those at the start, by name. If the iterations are `scheduled`, depending
+        on `max_iter`, it cannot be raised.
         """
-        return None if self._slot is None else self._slot.load_state(fresh, scheduled)
+        return None if self._states is None else self._states.load(self._slot, fresh, scheduled)
 
     def keep(self, make_state: Callable[[], SolverState]) -> None:
-        """Offer the state after an iteration to the checkpoint, which calls the function if it
-        needs the state; later iterations may overwrite its arrays."""
-        if self._slot is not None:
-            self._slot.keep(make_state)
+        """Offer the state after an iteration: the function is called if the state is needed, and
+        later iterations may overwrite its arrays."""
+        if self._states is not None:
+            self._make_state = make_state
+            self._states.keep(self._slot, make_state)
 
     def _draw(self, iteration: int, loss: float) -> None:
-        """Bring the progress bar up to date; it is made by the first iteration."""
+        """Bring the progress bar up to date, made by the first iteration, or print a line."""
+        if self.verbose > 1:
+            self._line = f"[{self.label}] Iteration {iteration}: error = {loss:.7g}"
+            if iteration % LINE_STEP == 0:
+                self._print_line()
+            return
         if self._bar is None:
             self._bar = _new_bar(total=self.max_iter, desc=self.label)
         self._bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
         self._bar.update(iteration - self._bar.n)
+
+    def _print_line(self) -> None:
+        if self._line:
+            print(self._line, flush=True)
+        self._line = ""
 
     def __enter__(self) -> Monitor:
         return self
@@ -283,8 +308,12 @@ class Monitor:
     ) -> bool:
         if self._bar is not None:
             self._bar.close()
-        if self._slot is not None:
-            self._slot.close(complete=kind is None and not self.stopped)
+        self._print_line()
+        if self._states is not None:
+            if kind is None and not self.stopped and self._make_state is not None:
+                self._states.keep(self._slot, self._make_state, final=True)
+            self._make_state = None
+            self._entries += 1
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.stopped = True
             if current().interrupts_raise:

@@ -1,12 +1,11 @@
 """The states of the solvers of a fit, from which the same call goes on.
 
-They are kept in a file (`Checkpoint`), for fits that may be interrupted, or in memory (`States`),
-for a second fit with `warm_start`. A fit enters `keep_states(states)`. Each of its solvers then has
-a `Slot`, by the order in which the fit makes them: `Slot.load_state` returns the state that an
-earlier fit left there, and `Slot.keep` is called after every iteration and takes the state when
-that is due. Large results that are computed once, such as the neighbour graph, are remembered by
-name, in files of their own beside that of the states, so that they are not written again with every
-state.
+They are kept in memory, for a second fit with `warm_start`, and in a file if the fit has a
+`checkpoint`. A fit stores its `States` in the context. Each of its solvers has a slot there, by the
+order in which the fit makes their monitors, and offers its state after every iteration; it is taken
+when that is due. Large results that are computed once, such as the neighbour graph, are remembered
+by name, in files of their own beside that of the states, so that they are not written again with
+every state.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from os import PathLike
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +25,6 @@ from lowdim import checks
 from lowdim.messages import argument
 from lowdim.runtime import archive
 from lowdim.runtime.atomic import check_writable
-from lowdim.runtime.context import Context, current, override
 
 logger = logging.getLogger("lowdim")
 
@@ -44,16 +40,31 @@ State = dict[str, Any]
 """The state of a solver: arrays, numbers, lists and dicts of them."""
 
 
-class States:
-    """The states of one fit, in memory.
+class Resumable:
+    """A solver, or a part of one, whose next iteration depends on some of its attributes."""
 
-    Parameters
-    ----------
-    key : dict of str
-        What the result depends on, by name: class, data, parameters.
+    changing: ClassVar[tuple[str, ...]] = ()  # the names of these attributes
+
+    def state(self) -> State:
+        """What changes from iteration to iteration."""
+        return {name: getattr(self, name) for name in self.changing}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of the same solver."""
+        for name in self.changing:
+            setattr(self, name, state[name])
+
+
+class States:
+    """The states of one fit.
 
     Attributes
     ----------
+    key : dict of str
+        What the result depends on, by name: class, data, parameters. States are taken over from a
+        file, or from an earlier fit, if they have the same key, in which `LENGTHS` may be raised.
+    path : str
+        The file; empty if the states are kept in memory alone.
     seed : int
         Seed for random_state=None: a fit that goes on needs the same numbers.
     lengthened : str
@@ -62,22 +73,25 @@ class States:
         Seconds that copying or writing them has taken.
     """
 
-    path = ""  # of the file; empty if there is none
-
-    def __init__(self, key: dict[str, str]) -> None:
-        self.key, self.lengthened, self.spent = key, "", 0.0
+    def __init__(self, key: dict[str, str], path: str = "") -> None:
+        self.key, self.path, self.lengthened, self.spent = key, path, "", 0.0
         self.seed = int(np.random.randint(2**31 - 1))
         self._lock = threading.Lock()
         self._slots: dict[str, State] = {}
-        self._results: dict[str, Any] = {}
-        self._n_slots, self._cost = 0, 0.0
+        self._n_slots = 0
+        self._results: dict[str, Any] = {}  # with a file, only those that are still to be written
+        self._not_written: set[str] = set()  # slots whose state was taken since the last write
+        self._costs: dict[str, float] = {}  # seconds that each file, or copy, took the last time
+        self._warned = False
+        if path:
+            check_writable(path, force=True)
+            states = self._read(STATES)
+            if states is not None:
+                self.seed, self._slots = states["seed"], states["slots"]
         self._start = perf_counter()
 
     def continue_with(self, key: dict[str, str]) -> States:
-        """The states for a next fit, which begins with these if it has the same key.
-
-        Parameters in `LENGTHS` may be raised. For any other difference the fit starts over.
-        """
+        """The states for a next fit, which begins with these if it has the same key."""
         after = States(key)
         others, lengthened = differences(self.key, key)
         if others:
@@ -87,10 +101,10 @@ class States:
         after._slots, after._results = self._slots, self._results
         return after
 
-    def slot(self) -> Slot:
-        """The slot of the next solver."""
+    def new_slot(self) -> int:
+        """The number of the next solver."""
         self._n_slots += 1
-        return Slot(self, self._n_slots - 1)
+        return self._n_slots - 1
 
     def state(self, slot: str) -> State | None:
         """A copy of the state that an earlier fit left in a slot."""
@@ -98,115 +112,85 @@ class States:
             state: State | None = _copy_state(self._slots.get(slot))
             return state
 
-    def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
-        """Take the state of a slot, if this is due.
+    def load(self, slot: str, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
+        """The state to go on from, checked; see `lowdim.runtime.callbacks.Monitor.load_state`."""
+        state = self.state(slot)
+        if state is None or not self.path:
+            return state
+        if scheduled and self.lengthened:
+            raise ValueError(
+                f"{argument('checkpoint')}: {self.path} cannot go on: {self.lengthened}, and the "
+                "size of each step depends on it. Give another name to start over."
+            )
+        for name, array in fresh.items():
+            value = np.asarray(state.get(name))
+            if (value.dtype, value.shape) != (array.dtype, array.shape):
+                raise ValueError(
+                    f"{argument('checkpoint')}: {self.path} cannot be read (its {name} has another "
+                    "shape or type than in this fit). Delete it to start over."
+                )
+        return state
 
-        Parameters
-        ----------
-        slot : str
-        make : callable
-            Returns the state. It is called only if the state is needed.
-        final : bool
-            Whether this is the last state of the slot, which is taken in any case.
+    def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
+        """Take the state of a slot, which `make` returns, if it is due or the last one.
+
+        With a file, the state after each write is taken too, so that the next write has one of
+        every slot.
         """
         with self._lock:
-            start = perf_counter()
-            if final or self.spent + MARGIN * self._cost <= SHARE * (start - self._start):
+            due = self._due()
+            if due or final or (self.path and slot not in self._not_written):
+                start = perf_counter()
                 self._slots[slot] = _copy_state(make())
-                self._cost = perf_counter() - start
-                self.spent += self._cost
+                self._not_written.add(slot)
+                if not self.path:
+                    self._spend(STATES, start)
+            if self.path and due and self._due():  # now that the size of the first state is known
+                self._write_results()
+                self._write(STATES, self._states)
+                self._not_written.clear()
 
     def recall(self, name: str) -> Any:
         """A result that an earlier fit has remembered; None if there is none."""
-        return self._results.get(name)
+        return self._read(name) if self.path else self._results.get(name)
 
     def remember(self, name: str, value: Any) -> None:
-        """Keep a result that takes long to compute."""
-        self._results[name] = value
-
-
-class Checkpoint(States):
-    """The states of one fit, in a file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Read if it exists.
-    key : dict of str
-        What the result depends on, by name: class, data, parameters. An existing file must have
-        the same key, except that parameters in `LENGTHS` may be raised.
-
-    Attributes
-    ----------
-    seed, lengthened, spent
-        As in `States`.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged or belongs to another fit. It is not changed.
-    OSError
-        If the file could not be written.
-    """
-
-    def __init__(self, path: str | PathLike[str], key: dict[str, str]) -> None:
-        super().__init__(key)
-        self.path = os.fspath(path)
-        self._taken: dict[str, float] = {}  # when the state of each slot was copied
-        self._waiting: dict[str, Any] = {}  # results that are still to be written
-        self._costs: dict[str, float] = {}  # seconds of the last write of each file
-        self._written, self._warned = 0.0, False
-        check_writable(path, force=True)
-        states = self._read(STATES)
-        if states is not None:
-            self.seed, self._slots = states["seed"], states["slots"]
-        self._start = perf_counter()
-
-    def keep(self, slot: str, make: Callable[[], State], *, final: bool = False) -> None:
-        """Take the state of a slot, and write all of them, if this is due."""
+        """Keep a result that takes long to compute; with a file, in the file `path.name`."""
         with self._lock:
-            due = self._due()
-            if due or final or self._taken.get(slot, -1.0) < self._written:
-                self._slots[slot], self._taken[slot] = _copy_state(make()), perf_counter()
-            if due and self._due():  # now that the size of the first state is known
-                self._write_waiting()
-                self._write(STATES, self._states)
-                self._written = perf_counter()
-
-    def recall(self, name: str) -> Any:
-        return self._read(name)
-
-    def remember(self, name: str, value: Any) -> None:
-        """Keep a result in the file `path.name`."""
-        with self._lock:
-            self._waiting[name] = value
-            if self._due(states=False):
-                self._write_waiting()
+            self._results[name] = value
+            if self.path and self._due(states=False):
+                self._write_results()
 
     @property
     def _states(self) -> dict[str, Any]:
         return {"seed": self.seed, "slots": self._slots}
 
     def _due(self, *, states: bool = True) -> bool:
-        """Whether writing all that waits, and the states, keeps the time of writing below `SHARE`.
+        """Whether copying the states, or writing all that waits, takes less than its `SHARE`.
 
         The time of a file is that of the last time it was written, or else estimated.
         """
+        waiting = dict(self._results) if self.path else {}
+        if states:
+            waiting[STATES] = self._states
         cost = 0.0
-        for name, value in [*self._waiting.items(), *([(STATES, self._states)] * states)]:
-            known = self._costs.get(name)
-            cost += FIRST_SECONDS + _n_bytes(value) / FIRST_RATE if known is None else known
+        for name, value in waiting.items():
+            first = FIRST_SECONDS + _n_bytes(value) / FIRST_RATE if self.path else 0.0
+            cost += self._costs.get(name, first)
         return self.spent + MARGIN * cost <= SHARE * (perf_counter() - self._start)
 
-    def _write_waiting(self) -> None:
-        for name in list(self._waiting):
-            if self._write(name, self._waiting[name]):
-                del self._waiting[name]
+    def _spend(self, name: str, start: float) -> None:
+        self._costs[name] = perf_counter() - start
+        self.spent += self._costs[name]
+
+    def _write_results(self) -> None:
+        self._results = {k: v for k, v in self._results.items() if not self._write(k, v)}
 
     def _file(self, name: str) -> str:
         return self.path if name == STATES else f"{self.path}.{name}"
 
     def _write(self, name: str, value: Any) -> bool:
+        """Write a file; whether it worked. A full disk is no reason to lose the fit."""
         start = perf_counter()
         arrays: dict[str, Any] = {}
         content = archive.encode(value, arrays, "the state")
@@ -219,7 +203,7 @@ class Checkpoint(States):
         try:
             archive.write(self._file(name), DOCUMENT, document, arrays, force=True)
             return True
-        except OSError as error:  # a full disk is no reason to lose the fit
+        except OSError as error:
             if not self._warned:
                 checks.warn(
                     f"{argument('checkpoint')}: the fit goes on, but it could not be kept: {error}"
@@ -227,24 +211,23 @@ class Checkpoint(States):
             self._warned = True
             return False
         finally:
-            self._costs[name] = perf_counter() - start
-            self.spent += self._costs[name]
+            self._spend(name, start)
 
     def _read(self, name: str) -> Any:
+        """The content of a file of this fit; None if there is no file."""
         path = self._file(name)
         if not os.path.exists(path):
             return None
         try:
-            with archive.open_archive(path, DOCUMENT) as (document, arrays):
-                if document["lowdim_checkpoint"] != FORMAT:
-                    raise ValueError(f"it has the format {document['lowdim_checkpoint']!r}.")
-                others, lengthened = differences(document["key"], self.key)
-                self.lengthened = lengthened or self.lengthened
-                if not others:
-                    held = {name: arrays.take(name) for name in arrays.names()}
-                    if document["digest"] != _digest(document["content"], held):
-                        raise ValueError("it is damaged")
-                    content = archive.decode(document["content"], archive.Arrays(held))
+            document, arrays = archive.read(path, DOCUMENT)
+            if document["lowdim_checkpoint"] != FORMAT:
+                raise ValueError(f"it has the format {document['lowdim_checkpoint']!r}.")
+            others, lengthened = differences(document["key"], self.key)
+            self.lengthened = lengthened or self.lengthened
+            if not others:
+                if document["digest"] != _digest(document["content"], arrays):
+                    raise ValueError("it is damaged")
+                content = archive.decode(document["content"], arrays)
         except MemoryError:
             raise
         except Exception as error:  # whatever a damaged file leads to
@@ -277,79 +260,18 @@ def differences(known: dict[str, str], key: dict[str, str]) -> tuple[list[str], 
     return others, lengthened
 
 
-class Slot:
-    """The place of one solver among the states of a fit; one that is entered again has the next."""
-
-    def __init__(self, states: States, number: int) -> None:
-        self.states, self.number, self.entries = states, number, 0
-        self._make: Callable[[], State] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the slot."""
-        return f"{self.number}.{self.entries}"
-
-    @property
-    def begun(self) -> bool:
-        """Whether an earlier fit has left a state."""
-        return self.states.state(self.name) is not None
-
-    def load_state(self, fresh: Mapping[str, Any], scheduled: bool) -> State | None:
-        """The state to go on from; see `lowdim.runtime.callbacks.Monitor.load_state`."""
-        state = self.states.state(self.name)
-        if state is None or not self.states.path:
-            return state
-        if scheduled and self.states.lengthened:
-            raise ValueError(
-                f"{argument('checkpoint')}: {self.states.path} cannot go on: "
-                f"{self.states.lengthened}, and the size of each step depends on it. Give another "
-                "name to start over."
-            )
-        for name, array in fresh.items():
-            value = np.asarray(state.get(name))
-            if (value.dtype, value.shape) != (array.dtype, array.shape):
-                raise ValueError(
-                    f"{argument('checkpoint')}: {self.states.path} cannot be read (its {name} has "
-                    "another shape or type than in this fit). Delete it to start over."
-                )
-        return state
-
-    def keep(self, make: Callable[[], State]) -> None:
-        """Offer the state after an iteration."""
-        self._make = make
-        self.states.keep(self.name, make)
-
-    def close(self, *, complete: bool) -> None:
-        """The solver has ended; unless `complete`, somewhere in an iteration."""
-        if complete and self._make is not None:
-            self.states.keep(self.name, self._make, final=True)
-        self._make = None
-        self.entries += 1
+def random_state_of(random: np.random.RandomState) -> dict[str, Any]:
+    """The state of a generator, as plain values."""
+    return dict(random.get_state(legacy=False))
 
 
 def _digest(content: Any, arrays: dict[str, Any]) -> str:
-    """A digest of a state, by which a damaged file is told: solvers trust what they read."""
+    """A digest of a state, to recognise a damaged file: solvers trust what they read."""
     digest = hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16)
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return digest.hexdigest()
-
-
-def keep_states(states: States | None) -> AbstractContextManager[Context]:
-    """Keep the states of the fit in the block, and go on from those that there are."""
-    return override(states=states)
-
-
-def new_slot() -> Slot | None:
-    """The slot of the next solver of the fit that is running, if its states are kept."""
-    states = current().states
-    return None if states is None else states.slot()
-
-
-def random_state_of(random: np.random.RandomState) -> dict[str, Any]:
-    """The state of a generator, as plain values."""
-    return dict(random.get_state(legacy=False))
 
 
 def _copy_state(value: Any) -> Any:
@@ -365,8 +287,6 @@ def _copy_state(value: Any) -> Any:
 
 def _n_bytes(value: Any) -> int:
     """The size of the arrays of a state."""
-    if isinstance(value, dict):
-        return sum(map(_n_bytes, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(_n_bytes, value))
+    if isinstance(value, dict | list | tuple):
+        return sum(map(_n_bytes, value.values() if isinstance(value, dict) else value))
     return int(getattr(value, "nbytes", 0))

@@ -1,4 +1,4 @@
-"""The context of a computation: its resources, who is told of its progress, where its states are.
+"""The context of a computation: its resources, who follows its progress, where its states are.
 
 It is one immutable value in one context variable, so that internal functions need no argument for
 it: `current` reads it, and `override` replaces fields of it for a block of code. `compute` does so
@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from lowdim import checks
 from lowdim.checks import integer
-from lowdim.messages import argument as spell
+from lowdim.messages import argument
 from lowdim.runtime.interrupts import AtomicContext, defer_interrupts, watch_interrupts
 
 if TYPE_CHECKING:
-    from lowdim.backends.protocol import Backend
+    from lowdim.backends.native import Backend
     from lowdim.runtime.checkpoint import States
-    from lowdim.runtime.progress import Count
+    from lowdim.runtime.scheduling import Count
     from lowdim.runtime.tasks import Tasks
 
 ENGINES = {"cpu": "lowdim.backends.native"}
-"""The module that implements `lowdim.backends.protocol.Backend` for each device.
+"""The module whose `BACKEND` is that of each device.
 
 All other devices are those of PyTorch: see `lowdim.backends.torch.backend_of`.
 """
@@ -44,59 +44,36 @@ _BYTES_PER_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True)
 class Context:
-    """The context of a computation.
+    """The context of a computation; see `compute` for its resources."""
 
-    Parameters
-    ----------
-    device : str
-        Where the computation runs: "cpu", "cuda", "cuda:1", "mps", "torch:cpu", or "auto", which
-        is the CPU until the amount of work is known (see `resolve_device`).
-    threads : int
-        Number of threads that may work at the same time.
-    memory : int or None
-        Number of bytes that the computation may use; None: the free memory of the machine.
-    scratch : str or None
-        Folder for temporary files; None: that of the system.
-    tasks : Tasks or None
-        Where blocks of data are worked on; None: see `lowdim.runtime.tasks.tasks`.
-    uploads : dict or None
-        Where a backend keeps copies of arrays on its device; None outside of a public call.
-    label : str
-        Name of the method whose phases are shown as progress bars; empty if none are.
-    count : Count or None
-        Counts the finished parts of the phase that is shown.
-    states : States or None
-        The states of the running fit, if they are kept (`checkpoint`, `warm_start`). Their seed is
-        what random_state=None stands for.
-    interrupts_raise : bool
-        Whether Ctrl-C ends the whole computation, not only the solver that runs.
-    """
-
-    device: str
+    device: str  # "auto" is the CPU until the amount of work is known, see `resolve_device`
     threads: int
-    memory: int | None = None
-    scratch: str | None = None
-    tasks: Tasks | None = None
+    memory: int | None = None  # bytes; None: the free memory of the machine
+    scratch: str | None = None  # None: the folder of the system
+    tasks: Tasks | None = None  # None: see `lowdim.runtime.tasks.tasks`
+    # where a backend keeps copies of arrays on its device; None outside of a public call
     uploads: dict[Any, Any] | None = field(default=None, repr=False, compare=False)
-    label: str = ""
-    count: Count | None = None
-    states: States | None = None
+    label: str = ""  # of the method whose phases are shown as progress bars; empty if none are
+    count: Count | None = None  # counts the finished parts of the phase that is shown
+    states: States | None = None  # of the running fit; its seed is that of random_state=None
+    # whether Ctrl-C ends the whole computation, of which a solver is only a step
     interrupts_raise: bool = False
 
     @property
     def backend(self) -> Backend:
-        """The implementation of `Backend` for the device."""
+        """The backend of the device."""
         device = "cpu" if self.device == "auto" else self.device
         if device in ENGINES:
-            return _module(ENGINES[device])
+            return _backend_of(ENGINES[device])
         engine: Backend = _torch_engine().backend_of(device)
         return engine
 
 
 @cache
-def _module(name: str) -> Backend:
-    """A module by its name; solvers of small problems ask for it every few microseconds."""
-    return import_module(name)
+def _backend_of(module: str) -> Backend:
+    """The backend of a module; solvers of small problems ask for it every few microseconds."""
+    backend: Backend = import_module(module).BACKEND
+    return backend
 
 
 _context: ContextVar[Context | None] = ContextVar("lowdim.context", default=None)
@@ -233,11 +210,11 @@ def _cluster_context(scheduler: str | None) -> AbstractContextManager[None]:
     return context
 
 
-def dask_clusters(argument: str) -> Any:
-    """The module of the clusters of Dask; `argument` is named in the message if it is missing."""
+def dask_clusters(parameter: str) -> Any:
+    """The module of the clusters of Dask; `parameter` is named in the message if it is missing."""
     if find_spec("distributed") is None:
         raise ImportError(
-            f"{spell(argument)} needs Dask, which is not installed: pip install 'lowdim[dask]'."
+            f"{argument(parameter)} needs Dask, which is not installed: pip install 'lowdim[dask]'."
         )
     return import_module("lowdim.backends.dask.clusters")
 
@@ -258,7 +235,7 @@ def n_threads(n_jobs: int | None = None) -> int:
     count = integer(n_jobs, "n_jobs", -(10**6), 10**6)
     if count == 0:
         raise ValueError(
-            f"{spell('n_jobs')} must not be 0: give a number of threads, or -1 or None for all."
+            f"{argument('n_jobs')} must not be 0: give a number of threads, or -1 or None for all."
         )
     return count if count > 0 else max(1, current().threads + 1 + count)
 
@@ -295,41 +272,42 @@ def _torch_engine() -> Any:
         return import_module("lowdim.backends.torch")
 
 
-def check_device(name: object, argument: str) -> str:
-    """A name of a device; raises unless it can be used here. `argument` is named in the message."""
+def check_device(name: object, parameter: str) -> str:
+    """A name of a device; raises unless it can be used here. The message names `parameter`."""
     if isinstance(name, str) and (name in ENGINES or name == "auto"):
         return name
     if not isinstance(name, str) or not TORCH_DEVICE.fullmatch(name):
-        raise ValueError(f"{spell(argument)} must be {DEVICES}; got {name!r}.")
+        raise ValueError(f"{argument(parameter)} must be {DEVICES}; got {name!r}.")
     if find_spec("torch") is None:
         raise ImportError(
-            f"{spell(argument, name)} needs PyTorch, which is not installed: "
+            f"{argument(parameter, name)} needs PyTorch, which is not installed: "
             "pip install 'lowdim[torch]', or use device 'cpu'."
         )
     problem = _torch_engine().problem_with(name)
     if problem:
-        raise ValueError(f"{spell(argument, name)}: {problem}")
+        raise ValueError(f"{argument(parameter, name)}: {problem}")
     _torch_engine().prepare(name)
     return name
 
 
-def check_bytes(amount: int | str, argument: str) -> int:
+def check_bytes(amount: int | str, parameter: str) -> int:
     """A number of bytes from an integer or a string such as "8GB" or "500 MB"."""
     if not isinstance(amount, str):
-        return integer(amount, argument, 1)
+        return integer(amount, parameter, 1)
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)I?B?\s*", amount.upper())
     if match is None or float(match[1]) == 0:
         raise ValueError(
-            f"{spell(argument)} must be a number of bytes or a string such as '8GB', got "
+            f"{argument(parameter)} must be a number of bytes or a string such as '8GB', got "
             f"{amount!r}."
         )
     return int(float(match[1]) * _BYTES_PER_UNIT[match[2]])
 
 
-def check_folder(path: str | os.PathLike[str], argument: str) -> str:
-    """The absolute path of an existing folder; `argument` is named in the message."""
+def check_folder(path: str | os.PathLike[str], parameter: str) -> str:
+    """The absolute path of an existing folder; `parameter` is named in the message."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{spell(argument)} must be the name of a folder, got {path!r}.")
+        raise TypeError(f"{argument(parameter)} must be the name of a folder, got {path!r}.")
     if not os.path.isdir(path):
-        raise ValueError(f"{spell(argument)} must be an existing folder, got {os.fspath(path)!r}.")
+        got = os.fspath(path)
+        raise ValueError(f"{argument(parameter)} must be an existing folder, got {got!r}.")
     return os.path.abspath(path)

@@ -95,18 +95,6 @@ def defer_interrupts() -> Iterator[None]:
     """Hold back Ctrl-C until the block ends; then it acts as it would have.
 
     Only the main thread receives Ctrl-C, so the context does nothing in other threads.
-
-    Examples
-    --------
-    >>> import signal
-    >>> done = []
-    >>> try:
-    ...     with defer_interrupts():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         done.append("written")
-    ... except KeyboardInterrupt:
-    ...     print(done)
-    ['written']
     """
     before = signal.getsignal(signal.SIGINT)
     if not _is_main() or before is None:  # a handler that Python did not set cannot be restored

@@ -12,7 +12,7 @@ from lowdim.runtime.context import current
 
 logger = logging.getLogger("lowdim")
 
-FREE_SHARE = 0.5  # of the free memory that a computation plans to use, unless it is told otherwise
+FREE_SHARE = 0.5  # of the free memory that a computation plans to use, unless it is set otherwise
 UNKNOWN_FREE = 4 * 10**9  # bytes that are taken to be free where the system does not say
 _LOGGED_FROM = 256 * 1024**2  # bytes; smaller allocations are not checked against the machine
 _PROC = Path("/proc")
@@ -25,11 +25,7 @@ def available_bytes() -> int | None:
     The smallest of: the free memory of the machine, what the control groups of the process
     (version 1 or 2, as containers have them) leave, and what its resource limits leave.
     """
-    sizes = [
-        *_free_on_machine(),
-        *_free_in_groups(),
-        *_free_by_resource_limits(),
-    ]
+    sizes = [*_free_on_machine(), *_free_in_groups(), *_free_by_resource_limits()]
     return max(0, min(sizes)) if sizes else None
 
 

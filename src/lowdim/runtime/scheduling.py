@@ -24,7 +24,6 @@ from typing import Any, ParamSpec, TypeVar
 from lowdim import _native, checks
 from lowdim.runtime.context import Context, all_of, current, keep_uploads, n_threads, override
 from lowdim.runtime.interrupts import AtomicContext
-from lowdim.runtime.progress import part_counter
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -136,35 +135,51 @@ def uses_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, R
     return call
 
 
+class Count:
+    """The finished parts of a long computation; see `lowdim.runtime.callbacks.phase`."""
+
+    def __init__(self, show: Callable[[int, int | None], object]) -> None:
+        self.show, self.finished = show, 0
+        self.total: int | None = None
+        self.lock = threading.Lock()
+
+    def expect(self, parts: int) -> None:
+        with self.lock:
+            self.total = (self.total or 0) + parts
+            self.show(self.finished, self.total)
+
+    def add(self, parts: int) -> None:
+        with self.lock:
+            self.finished += parts
+            self.show(self.finished, self.total)
+
+
+def part_counter(total: int | None = None) -> Callable[[int], object]:
+    """The function that a computation calls with the number of parts that it has finished.
+
+    The `total`, if it is known before the end, is added to the parts that are expected already.
+    """
+    count = current().count
+    if count is None:
+        return lambda parts: None
+    if total is not None:
+        count.expect(total)
+    return count.add
+
+
 def run(
     work: Callable[[Item], Result], items: Iterable[Item], *, counts: bool = False
 ) -> list[Result]:
     """Call `work` on every item, on the threads of the computation, in a copy of the context.
 
-    Parameters
-    ----------
-    work : callable
-        Must not depend on the other items. Inside it `current().threads` is 1, unless the calls
-        are made one after the other (a single item, or a single thread).
-    items : iterable
-        For instance `blocks(n)`.
-    counts : bool, default=False
-        Whether the items are the parts that a progress bar shows.
-
-    Returns
-    -------
-    list
-        The results, in the order of the items.
-
-    Raises
-    ------
-    Exception
-        That of the first item, in their order, for which `work` raises one. Later items may then
-        have been left out.
+    The results are in the order of the items; an error is that of the first item that raises one,
+    and later items may then have been left out. `work` must not depend on the other items. Inside
+    it `current().threads` is 1, unless the calls are made one after the other (a single item, or a
+    single thread). With `counts` the items are the parts that a progress bar shows.
     """
     items = list(items)
     threads = min(current().threads, len(items))
-    finish = part_counter(len(items)) if counts else _ignore
+    finish = part_counter(len(items)) if counts else lambda parts: None
 
     def work_and_count(item: Item) -> Result:
         result = work(item)
@@ -184,10 +199,6 @@ def run(
 
         _native.run_chunks(one, len(items), threads)
         return [results[number] for number in range(len(items))]
-
-
-def _ignore(parts: int) -> None:
-    """Count nothing."""
 
 
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:

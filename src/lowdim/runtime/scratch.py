@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 
@@ -13,58 +13,33 @@ from lowdim.checks import Array
 from lowdim.runtime.context import current
 
 
-class Rows(Protocol):
-    """Rows of numbers that are appended and read back."""
-
-    def __init__(self, width: int, dtype: np.dtype[Any]) -> None: ...
-
-    def append(self, rows: Array) -> None:
-        """Put rows after those that are there."""
-
-    def read(self, rows: slice) -> Array:
-        """Some consecutive rows."""
-
-    def close(self) -> None:
-        """Free the rows."""
-
-
 class HeldRows:
-    """Rows that are held in memory; the parameters are those of `ScratchRows`."""
+    """Rows of `width` numbers that are held in memory; the methods are those of `ScratchRows`."""
 
     def __init__(self, width: int, dtype: np.dtype[Any]) -> None:
         self._parts = [np.empty((0, width), dtype=dtype)]
 
     def close(self) -> None:
-        """Free the rows."""
         self._parts = []
 
     def append(self, rows: Array) -> None:
-        """Put rows after those that are there."""
         self._parts.append(rows)
 
     def read(self, rows: slice) -> Array:
-        """Some consecutive rows."""
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0][rows]
 
 
 class ScratchRows:
-    """Rows of numbers that are appended to a temporary file and read back.
+    """Rows of `width` numbers in a temporary file, which are appended and read back.
 
     The file has no name where the system allows that (on Linux), and is removed when it is closed
     elsewhere: it vanishes however the process ends.
-
-    Parameters
-    ----------
-    width : int
-        Number of columns.
-    dtype : dtype
     """
 
     def __init__(self, width: int, dtype: np.dtype[Any]) -> None:
-        self.width, self.dtype, self.count = width, dtype, 0
-        self._file: IO[bytes] = _open_temporary()
+        self.width, self.dtype, self._file = width, dtype, _open_temporary()
 
     def close(self) -> None:
         """Remove the file."""
@@ -77,7 +52,6 @@ class ScratchRows:
             self._file.flush()
         except OSError as error:
             raise _explain(error) from error
-        self.count += len(rows)
 
     def read(self, rows: slice) -> Array:
         """Some consecutive rows."""
@@ -89,6 +63,9 @@ class ScratchRows:
             raise OSError(f"A temporary file in {folder()!r} was cut short.")
         self._file.seek(0, os.SEEK_END)
         return out
+
+
+Rows = HeldRows | ScratchRows
 
 
 def folder() -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from importlib import import_module
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lowdim.runtime import memory
 from lowdim.runtime.context import current
@@ -22,10 +22,6 @@ Result = TypeVar("Result")
 class Group(Protocol):
     """Pieces of several blocks that are worked on together; see `Tasks.exchange`."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
     def add(self, piece: Any) -> None:
         """Take in a piece."""
 
@@ -35,6 +31,12 @@ class Group(Protocol):
 
 NewGroup = Callable[[type[Rows]], Group]
 """Makes an empty group; the argument says where it keeps its rows."""
+
+Split = Callable[[Any], Iterable[tuple[int, Any]]]
+"""Divides an item into pieces, each with the number of its group."""
+
+Work = Callable[[Any, int], Iterator[Result]]
+"""From a group and its number to results."""
 
 
 class Tasks:
@@ -50,11 +52,7 @@ class Tasks:
     def map(self, function: Callable[[Any], Result], items: Sequence[Any]) -> Iterator[Result]:
         """The results of a function for all items, in their order.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module, or a `functools.partial` of one, that can be pickled.
-        items : sequence
+        The function is one of a module, or a `functools.partial` of one, that can be pickled.
         """
         for item in items:
             yield function(item)
@@ -64,34 +62,15 @@ class Tasks:
         return items
 
     def exchange(
-        self,
-        split: Callable[[Any], Iterable[tuple[int, Any]]],
-        items: Sequence[Any],
-        count: int,
-        group: NewGroup,
-        work: Callable[[Any, int], Iterator[Result]],
+        self, split: Split, items: Sequence[Any], count: int, group: NewGroup, work: Work[Result]
     ) -> Iterator[Result]:
-        """Divide every item into pieces, and work on groups of pieces of all items.
+        """Divide every item into pieces, and work on `count` groups of pieces of all items.
 
-        Parameters
-        ----------
-        split : callable
-            Numbers of groups and pieces for them, of an item.
-        items : sequence
-        count : int
-            Number of groups.
-        group : callable
-            Makes an empty group, which gets its pieces in the order of the items.
-        work : callable
-            The results of a group, from the group and its number.
-
-        Yields
-        ------
-        Result
-            In the order of the groups.
+        A new group gets its pieces in the order of the items. Results are in the order of the
+        groups.
         """
-        with ExitStack() as opened:
-            groups = [opened.enter_context(group(ScratchRows)) for _ in range(count)]
+        with ExitStack() as stack:
+            groups = [stack.enter_context(closing(group(ScratchRows))) for _ in range(count)]
             for pieces in self.map(split, items):
                 for number, piece in pieces:
                     groups[number].add(piece)

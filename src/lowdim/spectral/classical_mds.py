@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.distances.metrics import Metric
-from lowdim.distances.units import scale_by_power
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers, any_number, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
-from lowdim.numerics.kernels import kernel_metric, resolve_kernel
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects, as_new
-from lowdim.objects.objects import MeasuredObjects, Objects
+from lowdim.objects.objects import Objects
 from lowdim.runtime.scheduling import blocks
-from lowdim.spectral.projection import gower_projection
 from lowdim.spectral.scaling import (
     Scaling,
+    classical_scaling,
     correct_dissimilarities,
+    gower_projection,
     leading_count,
-    pivoted_cholesky_scaling,
-    scale_distances,
     squared_means,
 )
 
 
+@declare_parameters
 class ClassicalMDS(Embedder):
     """Classical scaling: inner products on the map fit those that the distances imply.
 
@@ -46,35 +42,22 @@ class ClassicalMDS(Embedder):
     n_components : int or float, default=2
         Dimension of the map. A float in (0, 1): the fewest dimensions that hold this share of the
         positive eigenvalues, all of which are computed then (n^3).
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed".
-    $metric_params
-    method : {"eigh", "cholesky"}, default="eigh"
-        Eigenvectors, or a pivoted Cholesky factorisation, which reads one row of B per dimension
-        and is exact if D is Euclidean of dimension n_components.
+    $named_metric
     correction : {"none", "lingoes", "cailliez"}, default="none"
         Additive constant that makes dissimilarities Euclidean.
     n_landmarks : int, default=None
         Scale this many random objects and place the others by their distances to them [3]_;
         memory n_samples * n_landmarks.
-    kernel : str or callable, default=None
-        Kernel MDS: distances in the feature space of a kernel that is a function of two vectors,
-        instead of metric; see KernelPCA for the names.
-    kernel_params : dict, default=None
-        Parameters gamma, degree and coef0 of the kernel, or further arguments of a function.
     eigen_solver : {"auto", "dense", "arpack"}, default="auto"
         Solver of the eigenproblem.
-    tol : float, default=0.0
-        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    $tol
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
     $n_jobs
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
+    $embedding
     eigenvalues_ : array of shape (n_components,)
         The largest eigenvalues of B.
     negative_share_ : float
@@ -120,7 +103,6 @@ class ClassicalMDS(Embedder):
     """
 
     traits = Traits(
-        sentence="double-centre(D^2) -> top eigenvectors",
         keeps="distances, the large ones first",
         when="you have distances, not vectors, and they are close to Euclidean",
         cost="n^2 per iteration, n^2 memory; n m with m landmarks; n d^2 for Euclidean vectors",
@@ -132,6 +114,7 @@ class ClassicalMDS(Embedder):
         euclidean_twin="PCA",
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "landmarks_": Numbers("m", "iu", 0, "n"),
         "eigenvalues_": Numbers("c"),
@@ -149,41 +132,23 @@ class ClassicalMDS(Embedder):
         **dict.fromkeys(("eigenvalues_", "mean_squares_"), 2),
     }
 
-    def __init__(
-        self,
-        n_components: int | float = 2,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        method: str = "eigh",
-        correction: str = "none",
-        n_landmarks: int | None = None,
-        kernel: Any = None,
-        kernel_params: dict[str, Any] | None = None,
-        eigen_solver: str = "auto",
-        tol: float = 0.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.method = method
-        self.correction = correction
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int | float = 2
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    correction: str = "none"
+    n_landmarks: int | None = None
+    eigen_solver: str = "auto"
+    tol: float = 0.0
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _memory(self, fit: Problem) -> float:
         if m := fit.object_count("n_landmarks"):
             return 8.0 * m * m * 3 + fit.n * m * fit.size
         if fit.is_set("correction", "cailliez"):
             return 10.5 * fit.square
-        plain = fit.objects.euclidean and self.correction == "none" and self.method == "eigh"
+        plain = fit.objects.euclidean and self.correction == "none"
         return 0.0 if plain else fit.distances + fit.scaling
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
@@ -193,57 +158,60 @@ class ClassicalMDS(Embedder):
         return super()._needs(state) | own
 
     def _fit(self, objects: Objects) -> None:
-        checks.choice(self.method, "method", ("eigh", "cholesky"))
         checks.choice(self.eigen_solver, "eigen_solver", ("auto", "dense", "arpack"))
-        if not isinstance(self.n_components, numbers.Integral):
+        if self._is_share:
             checks.real(self.n_components, "n_components", 0, 1, open_low=True)
-        linear = self.correction == "none" and self.method == "eigh" and objects.euclidean
         if self.n_landmarks is not None:
-            self._fit_landmarks(objects)
-        elif linear:
+            least = 2 if self._is_share else int(self.n_components) + 1
+            chosen = choose_landmarks(objects.n, self.n_landmarks, least, self.random_state)
+            self.landmarks_ = chosen
+            self._fitted_distances = objects.between(chosen, "n_landmarks")
+            self._scale(self._fitted_distances)
+            self.embedding_ = self._place(as_new(objects).among(chosen))
+        elif self.correction == "none" and objects.euclidean:
             self._fit_vectors(objects.rows_for("classical scaling of Euclidean distances"))
         else:
             self._fitted_distances = objects.all_pairs()
             self.embedding_ = self._scale(self._fitted_distances)
 
+    @property
+    def _is_share(self) -> bool:
+        """Whether n_components is a share of the eigenvalues."""
+        return not isinstance(self.n_components, numbers.Integral)
+
     def _fit_vectors(self, X: Any) -> None:
         """Euclidean distances of vectors: B is the Gram matrix of the centred vectors."""
         n, d = X.shape
-        share = not isinstance(self.n_components, numbers.Integral)
-        k = min(n - 1, d) if share else min(self._check_n_components(n), d)
+        k = min(n - 1, d) if self._is_share else min(self._check_n_components(n), d)
         axes = principal_axes(X, k)
         values = axes.variances * (n - 1)
-        if share:
+        if self._is_share:
             k = leading_count(values, self.n_components, float(values.sum()))
         self.mean_, self.components_ = axes.mean, axes.components[:k]
         self.negative_share_ = 0.0
         self.eigenvalues_ = values[:k].astype(X.dtype)
         self.embedding_ = scores(X, self.mean_, self.components_)
-        if not share and k < self.n_components:  # more dimensions than the vectors have
-            self._pad(self.n_components - k)
-
-    def _fit_landmarks(self, objects: Objects) -> None:
-        least = self.n_components + 1 if isinstance(self.n_components, numbers.Integral) else 2
-        chosen = choose_landmarks(objects.n, self.n_landmarks, least, self.random_state)
-        self.landmarks_ = chosen
-        self._fitted_distances = objects.between(chosen, "n_landmarks")
-        self._scale(self._fitted_distances)
-        self.embedding_ = self._place(as_new(objects).among(chosen))
+        if not self._is_share and k < self.n_components:  # more dimensions than the vectors have
+            missing = int(self.n_components) - k
+            self.embedding_ = np.pad(self.embedding_, ((0, 0), (0, missing)))
+            self.eigenvalues_ = np.pad(self.eigenvalues_, (0, missing))
+            self.components_ = np.pad(self.components_, ((0, missing), (0, 0)))
 
     def _scale(self, D: Array) -> Array:
         """Eigenpairs of B, kept for new objects; returns the coordinates."""
         D, self.correction_constant_ = correct_dissimilarities(D, self.correction)
-        share = not isinstance(self.n_components, numbers.Integral)
-        k = len(D) - 1 if share else self._check_n_components(len(D))
-        if self.method == "cholesky":
-            scaling = pivoted_cholesky_scaling(D, k)
-        else:
-            solver = "dense" if share else self.eigen_solver
-            scaling = scale_distances(D, k, solver=solver, tol=self.tol)
-        if share:
+        k = len(D) - 1 if self._is_share else self._check_n_components(len(D))
+        solver = "dense" if self._is_share else self.eigen_solver
+        scaling = classical_scaling(D, k, solver=solver, tol=self.tol)
+        if self._is_share:
             k = leading_count(scaling.values, self.n_components, float(scaling.values.sum()))
             scaling = Scaling(scaling.values[:k], scaling.vectors[:, :k], scaling.negative_share)
-        self._warn_if_not_euclidean(scaling)
+        if scaling.negative_share > 0.05:
+            checks.warn(
+                "The dissimilarities are not Euclidean: negative eigenvalues hold "
+                f"{scaling.negative_share:.0%} of the spectrum and cannot be shown. See "
+                f"lowdim.is_euclidean, and {argument('correction', 'lingoes')} or 'cailliez'."
+            )
         self.negative_share_ = scaling.negative_share
         self.eigenvalues_, self.eigenvectors_ = scaling.values.astype(D.dtype), scaling.vectors
         self.mean_squares_ = squared_means(D)
@@ -260,7 +228,11 @@ class ClassicalMDS(Embedder):
         means = self.mean_squares_.astype(out.dtype)
         for part in blocks(new.n, 4096):
             D = np.asarray(new.subset(part).distances(), dtype=out.dtype)
-            squares = self._corrected_squares(D)
+            constant = np.asarray(self.correction_constant_, dtype=D.dtype)
+            if self.correction == "cailliez":
+                squares = np.where(D > 0, D + constant, 0) ** 2
+            else:
+                squares = np.where(D > 0, D**2 + 2 * constant, 0)
             out[part] = gower_projection(squares, means, self.eigenvalues_, self.eigenvectors_)
         return out
 
@@ -268,12 +240,6 @@ class ClassicalMDS(Embedder):
         if name == "correction_constant_":
             return {"lingoes": 2, "cailliez": 1}.get(self.correction, 0)
         return super()._unit_of(name)
-
-    def _corrected_squares(self, D: Array) -> Array:
-        constant = np.asarray(self.correction_constant_, dtype=D.dtype)
-        if self.correction == "cailliez":
-            return np.asarray(np.where(D > 0, D + constant, 0) ** 2)
-        return np.asarray(np.where(D > 0, D**2 + 2 * constant, 0))
 
     def _inverse(self, Y: Array) -> Any:
         if not hasattr(self, "components_"):
@@ -286,50 +252,5 @@ class ClassicalMDS(Embedder):
         return (
             self._fitted_distances
             if hasattr(self, "_fitted_distances")
-            else self._training.all_pairs()
+            else self._training_objects.all_pairs()
         )
-
-    def _reads_blocks(self) -> bool:
-        return self.kernel is None
-
-    def _objects(self, X: Any) -> Objects:
-        objects = super()._objects(X)
-        if self.kernel is None:
-            return objects
-        if not isinstance(objects, MeasuredObjects):
-            raise ValueError(
-                f"kernel needs vectors, but {argument('metric', 'precomputed')}. For a kernel "
-                "matrix use KernelPCA(kernel='precomputed')."
-            )
-        rows = scale_by_power(objects.rows, objects.metric.exponent)  # kernels depend on the unit
-        return MeasuredObjects(rows, self._kernel_metric(rows))
-
-    @property
-    def _training(self) -> Any:
-        if self.kernel is not None and not hasattr(self, "_cached_training"):
-            metric = self._kernel_metric(self.X_fit_)
-            self._cached_training = MeasuredObjects(self.X_fit_, metric)
-        return super()._training
-
-    def _kernel_metric(self, rows: Any) -> Metric:
-        """The distance in the kernel's feature space."""
-        params = dict(self.kernel_params or {})
-        known = {name: params.pop(name) for name in ("gamma", "degree", "coef0") if name in params}
-        return kernel_metric(
-            resolve_kernel(self.kernel, params=params, n_features=rows.shape[1], **known)
-        )
-
-    def _pad(self, missing: int) -> None:
-        zeros = np.zeros((len(self.embedding_), missing), self.embedding_.dtype)
-        self.embedding_ = np.concatenate([self.embedding_, zeros], axis=1)
-        self.eigenvalues_ = np.concatenate([self.eigenvalues_, zeros[0]])
-        flat = np.zeros((missing, self.components_.shape[1]), self.components_.dtype)
-        self.components_ = np.concatenate([self.components_, flat])
-
-    def _warn_if_not_euclidean(self, scaling: Scaling) -> None:
-        if scaling.negative_share > 0.05:
-            checks.warn(
-                "The dissimilarities are not Euclidean: negative eigenvalues hold "
-                f"{scaling.negative_share:.0%} of the spectrum and cannot be shown. See "
-                f"lowdim.is_euclidean, and {argument('correction', 'lingoes')} or 'cailliez'."
-            )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, links, neighbors
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters, links, neighbors
 from lowdim.estimator.fitted_state import Numbers, graph_rule, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
 from lowdim.objects.new_objects import NewObjects
@@ -19,6 +19,7 @@ from lowdim.objects.objects import Objects
 from lowdim.spectral.laplacian import degrees, edge_weights, heat_width, laplacian, weight_matrix
 
 
+@declare_parameters
 class DiffusionMap(Embedder):
     """Diffusion map: distances on the map are diffusion distances.
 
@@ -29,8 +30,7 @@ class DiffusionMap(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=None
         Number of neighbours of an object; 30 if neither this nor radius is given.
     $radius
@@ -46,16 +46,13 @@ class DiffusionMap(Embedder):
     tol : float, default=1e-10
         Accuracy of the iterative eigensolver.
     $graph_metric
-    $metric_params
     $disconnected
     $eigensolver
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    graph_ : NeighborGraph
-        The neighbour graph.
+    $embedding
+    $graph
     eigenvalues_ : array of shape (n_components,)
         Eigenvalues of the random walk, descending, without the trivial 1.
     affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
@@ -69,7 +66,6 @@ class DiffusionMap(Embedder):
     See Also
     --------
     LaplacianEigenmaps : keeps the density of the sample and does not scale the coordinates.
-    KernelPCA : kernel="diffusion" is the diffusion kernel of the graph.
 
     Notes
     -----
@@ -86,11 +82,12 @@ class DiffusionMap(Embedder):
 
     Examples
     --------
-    Points of a circle, evenly spaced, are mapped to a circle.
+    Points of a circle, unevenly spaced, are mapped to a circle.
 
     >>> import numpy as np
     >>> import lowdim
     >>> angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> angles += 0.3 * np.sin(angles)
     >>> X = np.column_stack([np.cos(angles), np.sin(angles), np.cos(2 * angles)])
     >>> Y = lowdim.DiffusionMap(n_neighbors=4, t=0.2).fit_transform(X)
     >>> radii = np.linalg.norm(Y, axis=1)
@@ -99,7 +96,6 @@ class DiffusionMap(Embedder):
     """
 
     traits = Traits(
-        sentence="graph -> heat weights, density removed -> top eigenvectors of the random walk",
         keeps="diffusion distances: how easily a random walk joins two points",
         when="data along branches or trajectories, unevenly sampled or noisy",
         cost="n k and a sparse eigenproblem",
@@ -109,6 +105,7 @@ class DiffusionMap(Embedder):
         scales_axes=True,
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "graph_": graph_rule,
         "affinity_matrix_": Numbers("n n", least=0, sparse=None),
@@ -124,46 +121,25 @@ class DiffusionMap(Embedder):
 
     _units: ClassVar = {"embedding_": 0, "radius": 1, "t": 2, "t_": 2}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        t: float | None = None,
-        alpha: float = 1.0,
-        time: float = 1.0,
-        eigen_solver: str = "auto",
-        tol: float = 1e-10,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        disconnected: str = "join",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.t = t
-        self.alpha = alpha
-        self.time = time
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.metric = metric
-        self.metric_params = metric_params
-        self.disconnected = disconnected
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    radius: float | None = None
+    t: float | None = None
+    alpha: float = 1.0
+    time: float = 1.0
+    eigen_solver: str = "auto"
+    tol: float = 1e-10
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    disconnected: str = "join"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _memory(self, fit: Problem) -> float:
-        return 116 * fit.arcs + fit.eigenvectors
-
-    def _reads_blocks(self) -> bool:
-        return True
+        return fit.with_search(116 * fit.arcs + fit.eigenvectors)
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
-        from scipy.sparse import csr_array, eye_array
-
         n = objects.n
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
@@ -197,8 +173,6 @@ class DiffusionMap(Embedder):
 
     def _transform(self, new: NewObjects) -> Array:
         """lambda psi(x) = sum_j p(x, j) psi_j, over the new object's neighbours."""
-        if hasattr(self, "parts_"):
-            return links.transform_parts(self, new)
         nearest, distances = links.new_links(self, new, itself=True)
         w = edge_weights(distances, "heat", self.t_).astype(np.float64) / self.density_[nearest]
         w /= np.maximum(w.sum(axis=1, keepdims=True), 1e-300)

@@ -7,21 +7,22 @@ y'My, with the same sparse matrix M, so that new objects are placed exactly.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
 
 from lowdim import checks
 from lowdim.backends import backend
+from lowdim.backends.numpy_blocks import scale_entries
 from lowdim.checks import Array, dense
-from lowdim.estimator import Embedder, neighbors
+from lowdim.estimator import Embedder, Problem, Traits, neighbors
 from lowdim.estimator.fitted_state import Numbers, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
-from lowdim.numerics.eigenpairs import fix_signs, top_eigenpairs
+from lowdim.numerics.eigenpairs import settle, top_eigenpairs
 from lowdim.numerics.kernels import (
     Kernel,
     KernelCenter,
@@ -38,16 +39,11 @@ from lowdim.spectral.laplacian import graph_weights, heat_width, laplacian, posi
 from lowdim.spectral.scaling import leading_count
 
 COLUMNS = 64  # of the features that are multiplied with a sparse matrix at once
+CONSTANT = 1e-12  # standard deviation of a constant feature at most, as a share of its mean
+DEPENDENT = 1e-10  # share of the variance of a direction in which features depend on each other
 
 
-class Basis(NamedTuple):
-    """Orthonormal columns U = F T that span the centred features F of the training objects."""
-
-    U: Array
-    T: Array
-    singular: Array
-
-
+@dataclass(eq=False, repr=False)
 class GraphProjection(Embedder):
     """A linear map of features, or of centred kernel values; members fit it by `project`."""
 
@@ -97,35 +93,45 @@ with a kernel it is barycentric interpolation.""",
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
 
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    n_principal_components: int | float | None = None
+    kernel: Any = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    n_jobs: int | None = None
+
     @property
     def _follows_unit(self) -> bool:  # type: ignore[override]
-        return bool(self.kernel == "linear")
+        return self._is_linear
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _needs(self, state: dict[str, Any]) -> set[str]:
-        if self.kernel == "linear":
+        if self._is_linear:
             return super()._needs(state) - {"X_fit_"} | {"patterns_"}
         return super()._needs(state) | {"kernel_means_", "kernel_mean_"}
 
     def _memory(self, fit: Problem) -> float:
-        if self.kernel != "linear":
+        if not self._is_linear:
             return 70.0 * fit.n * fit.n + 60 * fit.arcs
         d = int(fit.objects.vectors("a linear map").shape[1])
-        return 8.0 * fit.n * (5 * d + min(d, COLUMNS)) + 60 * fit.arcs
+        copies = 1 if self.n_principal_components is None and d < fit.n else 4
+        return 8.0 * fit.n * (copies * d + 3 * min(d, COLUMNS)) + 40.0 * d * d + 60 * fit.arcs
 
     def _transform(self, new: NewObjects) -> Array:
         rows = new.vectors()
-        if self.kernel != "linear":
+        if not self._is_linear:
             center = KernelCenter(self.kernel_means_, self.kernel_mean_)
             rows = center.new_rows(cross_kernel(rows, self.X_fit_, kernel_of(self)))
         return scores(rows, self.mean_, self.components_)
 
     def _inverse(self, Y: Array) -> Any:
-        if self.kernel != "linear" or hasattr(self, "decoder_"):
+        if not self._is_linear or hasattr(self, "decoder_"):
             return super()._inverse(Y)
         return np.asarray(Y.astype(self.mean_.dtype) @ self.patterns_ + self.mean_)
 
@@ -147,60 +153,86 @@ def project(estimator: Any, objects: Objects, M: Any, mass: Array | None = None)
     The mean that is subtracted is weighted by the masses, so that no coordinate is constant.
     """
     k = estimator._check_n_components(objects.n)
-    basis, mean = _linear_basis(estimator, objects)
-    U = basis.U
-    if not U.shape[1]:
+    F, axes, mean = _linear_columns(estimator, objects)
+    middle = F.mean(axis=0) if mass is None else mass @ F / mass.sum()
+    F -= middle
+    roots = np.ones((len(F), 1)) if mass is None else np.sqrt(mass)[:, None]
+    if mass is not None:  # from here on F and M are those of diag(mass)^1/2 Y
+        F *= roots
+        entries = scale_entries(M, 1 / roots[:, 0], M.dtype)
+        M = csr_array((entries, M.indices, M.indptr), M.shape)
+    G = backend().scatter(F, np.zeros(F.shape[1]))[0]
+    T = _whitening(G, CONSTANT * np.abs(middle) * np.linalg.norm(roots))
+    if not T.shape[1]:
         raise ValueError("X: all objects are in one place, so no feature tells them apart.")
-    if mass is not None:
-        middle = mass @ U / mass.sum()
-        mean = mean + (middle * basis.singular) @ (basis.T * basis.singular).T
-        U = U - middle
-    A = np.column_stack([backend().matmul(U.T, backend().spmm(M, part)) for part in _columns(U)])
-    B = np.eye(len(A)) if mass is None else backend().matmul(U.T, mass[:, None] * U)
-    values, C = eigh((A + A.T) / 2, B)
-    values, C = values[:k], C[:, :k]
-    Y = fix_signs(U @ C)
-    C = C * np.sign(np.einsum("nk,nk->k", Y, U @ C))
+    values, C = eigh(T.T @ _quadratic_form(F, M) @ T)
+    C = T @ C[:, :k]
+    Z = backend().matmul(F, C)  # orthonormal
+    Y = settle(values[: k + 1], Z / roots, norm=float(np.abs(values).max(initial=0)))
+    W, values = (C @ (Z.T @ (Y * roots))).T, values[:k]
     if len(values) < k:
         checks.warn(
             f"{argument('n_components', k)} exceeds the rank of the centred features, "
             f"{len(values)}: the other coordinates are 0. Ask for fewer."
         )
     kind, empty = objects.dtype, k - len(values)
-    estimator.mean_ = mean.astype(kind)
-    estimator.components_ = np.pad((basis.T @ C).T, ((0, empty), (0, 0))).astype(kind)
+    components, patterns = (W, W @ G) if axes is None else (W @ axes, W @ G @ axes)
+    estimator.mean_ = (mean + (middle if axes is None else middle @ axes)).astype(kind)
+    estimator.components_ = np.pad(components, ((0, empty), (0, 0))).astype(kind)
     estimator.eigenvalues_ = np.pad(np.maximum(values, 0), (0, empty)).astype(kind)
     estimator.embedding_ = np.pad(Y, ((0, 0), (0, empty))).astype(kind)
-    if estimator.kernel == "linear":
-        patterns = (basis.T * basis.singular**2) @ (B @ C)  # X'DY, as X = U diag(singular) V'
-        estimator.patterns_ = np.pad(patterns.T, ((0, empty), (0, 0))).astype(kind)
+    if estimator._is_linear:
+        estimator.patterns_ = np.pad(patterns, ((0, empty), (0, 0))).astype(kind)
 
 
-def _linear_basis(estimator: Any, objects: Objects) -> tuple[Basis, Array]:
-    """The basis of the centred features, or of the centred kernel matrix, and their mean."""
+def _linear_columns(estimator: Any, objects: Objects) -> tuple[Array, Array | None, Array]:
+    """The columns F that the map combines, in float64: the features; or else (rows - mean) axes',
+    scores of the features or of the rows of the kernel matrix, with the axes and the mean."""
     rows, asked = objects.vectors("a linear map"), estimator.n_principal_components
     n, d = rows.shape
     if isinstance(asked, float):
         checks.real(asked, "n_principal_components", 0, 1, open_low=True)
     elif asked is not None:
         checks.integer(asked, "n_principal_components", 1)
-    if estimator.kernel != "linear":
+    if not estimator._is_linear:
         estimator.X_fit_ = rows
         K = kernel_matrix(rows, kernel_of(estimator)).astype(np.float64)
         center = KernelCenter.from_kernel(K)
         estimator.kernel_means_, estimator.kernel_mean_ = center.means, center.mean
         values, U = top_eigenpairs(centered_kernel(K), n - 1, solver="dense")
-        used = _used(values, asked)
-        return Basis(U[:, used], U[:, used] / values[used], values[used]), np.zeros(n)
+        used = _leading_components(values, asked)
+        return U[:, used] * values[used], U[:, used].T, np.zeros(n)
+    if asked is None and d < n:
+        return np.array(dense(rows), dtype=np.float64), None, np.zeros(d)
     X = dense(rows).astype(np.float64, copy=False)
-    axes = principal_axes(X, min(n - 1, d))
-    used = _used(axes.variances, asked)
-    singular = np.sqrt(axes.variances[used] * (n - 1))
-    T = axes.components[used].T / singular
-    return Basis(scores(X, axes.mean, T.T), T, singular), axes.mean
+    found = principal_axes(X, min(n - 1, d), announce=False)
+    axes = found.components[_leading_components(found.variances, asked)]
+    return scores(X, found.mean, axes), axes, found.mean
 
 
-def _used(variances: Array, asked: Any) -> Array:
+def _whitening(G: Array, least: Array) -> Array:
+    """T with T'GT = I, of as many columns as the rank of G; columns shorter than `least`, whose
+    squared lengths are on the diagonal of G, are left out."""
+    lengths = np.sqrt(np.diag(G))
+    used = np.flatnonzero(lengths > least)
+    scale = lengths[used, None]
+    values, V = eigh(G[np.ix_(used, used)] / scale / scale.T)
+    kept = values > DEPENDENT * values.max(initial=0)
+    T = np.zeros((len(G), int(kept.sum())))
+    T[used] = V[:, kept] / scale / np.sqrt(values[kept])
+    return T
+
+
+def _quadratic_form(F: Array, M: Any) -> Array:
+    """F'MF of a symmetric sparse matrix M: its lower triangle, and with it the rest."""
+    A = np.zeros((F.shape[1], F.shape[1]))
+    for start in range(0, len(A), COLUMNS):
+        own = slice(start, start + COLUMNS)
+        A[start:, own] = backend().matmul(F[:, start:].T, backend().spmm(M, F[:, own]))
+    return np.tril(A) + np.tril(A, -1).T
+
+
+def _leading_components(variances: Array, asked: Any) -> Array:
     """The principal components that are used: those asked for, without rounding errors."""
     rounding = 10 * len(variances) * np.finfo(np.float64).eps
     count = int((variances > rounding * variances.max(initial=0)).sum())
@@ -211,10 +243,7 @@ def _used(variances: Array, asked: Any) -> Array:
     return np.arange(count)
 
 
-def _columns(U: Array) -> list[Array]:
-    return [U[:, start : start + COLUMNS] for start in range(0, U.shape[1], COLUMNS)]
-
-
+@dataclass(eq=False, repr=False)
 class LocalityPreservingProjections(GraphProjection):
     """Locality preserving projections: the linear map that keeps neighbours together.
 
@@ -225,8 +254,7 @@ class LocalityPreservingProjections(GraphProjection):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=None
         Number of neighbours of an object; None: 10.
     symmetry : {"union", "mutual", "mean"}, default="union"
@@ -275,7 +303,6 @@ class LocalityPreservingProjections(GraphProjection):
     """
 
     traits = Traits(
-        sentence="graph -> heat weights -> bottom eigenvectors of (X'LX, X'DX)",
         keeps="neighbours near each other, as far as a linear map can",
         when="PCA's axes follow noise or outliers, and you need a linear map for new objects",
         cost="a neighbour search, n d^2 and d^3",
@@ -288,41 +315,20 @@ class LocalityPreservingProjections(GraphProjection):
     _attributes: ClassVar = {"t_": number(0)}
     _units: ClassVar = {**GraphProjection._units, "t": 2, "t_": 2}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        symmetry: str = "union",
-        weights: str = "heat",
-        t: float | None = None,
-        n_principal_components: int | float | None = None,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.symmetry = symmetry
-        self.weights = weights
-        self.t = t
-        self.n_principal_components = n_principal_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    symmetry: str = "union"
+    weights: str = "heat"
+    t: float | None = None
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.choice(self.symmetry, "symmetry", SYMMETRIES)
-        graph = neighbors.neighbor_graph(self, objects, graph, self._n_wanted(objects.n), 1)
+        graph = neighbors.graph_of_fit(self, objects, graph, self._n_wanted(objects.n), 1)
         self.t_ = heat_width(self.t, graph.adjacency(self.symmetry))
         W = graph_weights(graph, self.symmetry, self.weights, self.t_).astype(np.float64)
         project(self, objects, laplacian(W), positive_degrees(W, self.t_))
 
 
+@dataclass(eq=False, repr=False)
 class NeighborhoodPreservingEmbedding(GraphProjection):
     """Neighborhood preserving embedding: the linear map that keeps local reconstructions.
 
@@ -333,8 +339,7 @@ class NeighborhoodPreservingEmbedding(GraphProjection):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=None
         Number of neighbours of an object; None: 10.
     reg : float, default=1e-3
@@ -370,7 +375,6 @@ class NeighborhoodPreservingEmbedding(GraphProjection):
     """
 
     traits = Traits(
-        sentence="k-NN -> reconstruction weights -> bottom eigenvectors of (X'MX, X'X)",
         keeps="how each point is made of its neighbours, as far as a linear map can",
         when="as LocalityPreservingProjections, for data along a curved surface",
         cost="a neighbour search, n k^3, n d^2 and d^3",
@@ -380,28 +384,8 @@ class NeighborhoodPreservingEmbedding(GraphProjection):
         scales_axes=True,
     )
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        reg: float = 1e-3,
-        n_principal_components: int | float | None = None,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.reg = reg
-        self.n_principal_components = n_principal_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    reg: float = 1e-3
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         lists, grams = _neighborhoods(self, objects, graph, 1)
@@ -409,6 +393,7 @@ class NeighborhoodPreservingEmbedding(GraphProjection):
         project(self, objects, reconstruction.standard_matrix(grams, lists, reg))
 
 
+@dataclass(eq=False, repr=False)
 class LinearLocalTangentSpaceAlignment(GraphProjection):
     """Linear local tangent space alignment: the linear map that aligns local coordinates.
 
@@ -419,8 +404,7 @@ class LinearLocalTangentSpaceAlignment(GraphProjection):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=None
         Number of neighbours of an object, more than tangent_dimension; None: 10.
     tangent_dimension : int, default=None
@@ -460,7 +444,6 @@ class LinearLocalTangentSpaceAlignment(GraphProjection):
     """
 
     traits = Traits(
-        sentence="k-NN -> tangent coordinates -> alignment -> bottom eigenvectors of (X'MX, X'X)",
         keeps="local coordinates, up to affine maps, as far as a linear map can",
         when="as NeighborhoodPreservingEmbedding, where neighbourhoods are flat",
         cost="a neighbour search, n k^3, n d^2 and d^3",
@@ -470,32 +453,18 @@ class LinearLocalTangentSpaceAlignment(GraphProjection):
         scales_axes=True,
     )
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        tangent_dimension: int | None = None,
-        n_principal_components: int | float | None = None,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.tangent_dimension = tangent_dimension
-        self.n_principal_components = n_principal_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    tangent_dimension: int | None = None
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
-        dim = self.tangent_dimension
-        dim = self.n_components if dim is None else checks.integer(dim, "tangent_dimension", 1)
+        name = "n_components" if self.tangent_dimension is None else "tangent_dimension"
+        dim = checks.integer(getattr(self, name), name, 1)
+        wanted = checks.integer(self._n_wanted(objects.n), "n_neighbors", 1)
+        if wanted <= dim:
+            raise ValueError(
+                f"{argument('n_neighbors')} must be more than {argument(name)} ({dim}), "
+                f"got {wanted}."
+            )
         lists, grams = _neighborhoods(self, objects, graph, dim + 1)
         project(self, objects, reconstruction.alignment_matrix(grams, lists, dim))
 
@@ -506,5 +475,5 @@ def _neighborhoods(
     """The lists of neighbours and their local Gram matrices."""
     wanted = estimator._n_wanted(objects.n)
     checks.integer(wanted, "n_neighbors", least)
-    lists = neighbors.neighbor_graph(estimator, objects, graph, wanted, least).neighbor_lists()
+    lists = neighbors.graph_of_fit(estimator, objects, graph, wanted, least).neighbor_lists()
     return lists, reconstruction.gram_blocks(objects, lists, type(estimator).__name__)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, links, neighbors
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters, neighbors
 from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
+from lowdim.estimator.links import new_neighbors
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.geodesics import place_by_geodesics, shortest_path_lengths
@@ -20,14 +20,19 @@ from lowdim.numerics.procrustes import rotation_to
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks
-from lowdim.spectral.projection import gower_projection
-from lowdim.spectral.scaling import Scaling, gram_operator, scale_distances, squared_means
-from lowdim.stress.majorization import smacof
+from lowdim.spectral.scaling import (
+    Scaling,
+    classical_scaling,
+    gower_projection,
+    gram_operator,
+    squared_means,
+)
+from lowdim.stress.majorization import smacof_matrix
 
 
-class Isomap(Embedder):
+@declare_parameters
+class Isomap(Iterative, Embedder):
     """Isomap: distances on the map fit distances along the data's manifold.
 
     k-NN -> geodesics -> classical (or stress) MDS
@@ -37,26 +42,19 @@ class Isomap(Embedder):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Number of neighbours of an object; None if radius is given.
+        Number of neighbours of an object. It must be None if radius is given; without radius, None
+        stands for 10.
     $radius
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     eigen_solver : {"auto", "dense", "arpack"}, default="auto"
         Solver of the eigenproblem.
-    tol : float, default=0.0
-        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    $tol
     max_iter : int, default=None
         Largest number of iterations of the eigensolver, or of mds="stress" (300 by default).
-    path_method : {"auto", "D", "FW"}, default="auto"
-        Shortest paths by a search from every object ("D", Dijkstra) or for all pairs together
-        ("FW", Floyd and Warshall).
-    neighbors_algorithm : str, default="auto"
-        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    $path_method
+    $neighbors_algorithm
     $n_jobs
     $minkowski
-    p : float, default=2
-        Exponent of metric="minkowski".
-    $metric_params
     n_landmarks : int, default=None
         Compute geodesics from this many random objects only [2]_: memory n_samples * n_landmarks
         instead of n_samples^2.
@@ -73,10 +71,8 @@ class Isomap(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    graph_ : NeighborGraph
-        The neighbour graph.
+    $embedding
+    $graph
     dist_matrix_ : array of shape (n_samples, n_samples) or (n_landmarks, n_samples)
         Geodesics between all objects, or from the landmarks to all objects.
     eigenvalues_ : array of shape (n_components,)
@@ -93,7 +89,6 @@ class Isomap(Embedder):
     See Also
     --------
     CurvilinearDistanceAnalysis : keeps short geodesics rather than long ones.
-    KernelPCA : with kernel="isomap" the same map.
     geodesics : the distances alone.
 
     Notes
@@ -125,7 +120,6 @@ class Isomap(Embedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> geodesics -> classical (or stress) MDS",
         keeps="geodesic distances along the data's manifold",
         when="the data lies on one curved sheet without holes, evenly sampled",
         cost="n^2 log n time, n^2 memory; n m log n and n m with m landmarks",
@@ -137,6 +131,7 @@ class Isomap(Embedder):
         grows=True,
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "graph_": graph_rule,
         "landmarks_": Numbers("m", "iu", 0, "n"),
@@ -153,65 +148,32 @@ class Isomap(Embedder):
     fit = neighbors.fit_with_graph
     _n_wanted = neighbors.n_neighbors_or_default
     _default_neighbors = 10
-    _fitted_rotation: Array  # of an update
 
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "dist_matrix_", "radius"), 1),
         **dict.fromkeys(("eigenvalues_", "mean_squares_", "stress_", "history_"), 2),
     }
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int | None = 5,
-        radius: float | None = None,
-        n_components: int = 2,
-        eigen_solver: str = "auto",
-        tol: float = 0.0,
-        max_iter: int | None = None,
-        path_method: str = "auto",
-        neighbors_algorithm: str = "auto",
-        n_jobs: int | None = None,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        mds: str = "classical",
-        disconnected: str = "join",
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.n_components = n_components
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.path_method = path_method
-        self.neighbors_algorithm = neighbors_algorithm
-        self.n_jobs = n_jobs
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_landmarks = n_landmarks
-        self.mds = mds
-        self.disconnected = disconnected
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    _: KW_ONLY
+    n_neighbors: int | None = 5
+    radius: float | None = None
+    n_components: int = 2
+    eigen_solver: str = "auto"
+    tol: float = 0.0
+    max_iter: int | None = None
+    path_method: str = "auto"
+    neighbors_algorithm: str = "auto"
+    metric: Any = "minkowski"
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_landmarks: int | None = None
+    mds: str = "classical"
+    disconnected: str = "join"
 
     def _memory(self, fit: Problem) -> float:
         m = fit.object_count("n_landmarks")
         paths = fit.geodesics(1.6 * m, 30e6) if m else fit.square + fit.scaling
-        return paths + 60 * fit.arcs
-
-    def _reads_blocks(self) -> bool:
-        return True
+        return fit.with_search(paths + 60 * fit.arcs)
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.choice(self.mds, "mds", ("classical", "stress"))
@@ -241,13 +203,13 @@ class Isomap(Embedder):
         self.mean_squares_ = squared_means(self._between_landmarks())
         self.embedding_ = scaling.coordinates if sources is None else self._project(D.T)
         if self.mds == "stress":
-            solution = smacof(D, self.embedding_, self._monitor(self.max_iter or 300))
+            solution = smacof_matrix(D, self.embedding_, self._monitor(self.max_iter or 300))
             self.embedding_, self.stress_, self.history_ = solution
             self.n_iter_ = len(solution.history) - 1
 
     def _scaling(self, k: int) -> Scaling:
         """Classical scaling of the geodesics between the landmarks (or all objects)."""
-        return scale_distances(
+        return classical_scaling(
             self._between_landmarks(),
             k,
             solver=self.eigen_solver,
@@ -268,16 +230,13 @@ class Isomap(Embedder):
         if not hasattr(self, "parts_"):
             self._fitted_rotation = rotation_to(old, self.embedding_[: len(old)])
             self.embedding_ = self.embedding_ @ self._fitted_rotation
-        return Growth(
-            graph if hasattr(self, "landmarks_") else None
-        )  # chosen among the old objects
+        # Landmarks are chosen among the old objects, so that a fit to all might give another map.
+        return Growth(graph if hasattr(self, "landmarks_") else None)
 
     def _transform(self, new: NewObjects) -> Array:
-        if hasattr(self, "parts_"):
-            return links.transform_parts(self, new)
         lengths = self.dist_matrix_.T if hasattr(self, "landmarks_") else self.dist_matrix_
         out = np.empty((new.n, len(self.eigenvalues_)), dtype=self.embedding_.dtype)
-        return place_by_geodesics(*links.new_neighbors(self, new), lengths, self._project, out)
+        return place_by_geodesics(*new_neighbors(self, new), lengths, self._project, out)
 
     def _project(self, D: Array) -> Array:
         means = self.mean_squares_.astype(D.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, dia_array
 
 from lowdim import checks
 from lowdim.backends import backend
@@ -36,8 +37,6 @@ def edge_weights(distances: Array, weights: str, t: float) -> Array:
 
 def weight_matrix(adjacency: Any, weights: str, t: float) -> Any:
     """The CSR matrix of edge weights for a CSR matrix of edge lengths."""
-    from scipy.sparse import csr_array
-
     data = edge_weights(adjacency.data, weights, t)
     return csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
 
@@ -45,14 +44,8 @@ def weight_matrix(adjacency: Any, weights: str, t: float) -> Any:
 def graph_weights(graph: NeighborGraph, symmetry: str, weights: str, t: float) -> Any:
     """The symmetric CSR matrix of the edge weights of a neighbour graph.
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-    symmetry : {"union", "mutual", "mean"}
-        Which pairs are linked; see `NeighborGraph.adjacency`. With "mean" the weight of a pair is
-        the mean of the weights of its two directions, half the weight if there is only one.
-    weights, t : str and float
-        See `edge_weights`.
+    With symmetry "mean" the weight of a pair is the mean of the weights of its two directions, half
+    the weight if there is only one.
     """
     if symmetry != "mean":
         return weight_matrix(graph.adjacency(symmetry), weights, t)
@@ -85,8 +78,6 @@ def without_loops(W: Any) -> Any:
         W = np.array(W)
         np.fill_diagonal(W, 0)
         return W
-    from scipy.sparse import csr_array
-
     coo = W.tocoo()
     off = coo.row != coo.col
     return csr_array((coo.data[off], (coo.row[off], coo.col[off])), shape=W.shape)
@@ -96,8 +87,6 @@ def laplacian(W: Any) -> Any:
     """L = D - W of a symmetric weight matrix; CSR or dense, as W is."""
     if not is_sparse(W):
         return np.diag(degrees(W)) - W
-    from scipy.sparse import dia_array
-
     n = W.shape[0]
     diagonal: Any = degrees(W)[None, :]
     D = dia_array((diagonal, [0]), shape=(n, n))
@@ -105,15 +94,35 @@ def laplacian(W: Any) -> Any:
 
 
 def trivial_vector(degrees: Array, normalization: str) -> Array:
-    """The eigenvector of eigenvalue 0 of a connected graph.
-
-    Parameters
-    ----------
-    degrees : array of shape (n,)
-    normalization : {"random-walk", "symmetric", "none"}
-        As in `LaplacianEigenmaps`.
-    """
+    """The eigenvector of eigenvalue 0 of a connected graph."""
     n, total = len(degrees), degrees.sum()
     if normalization == "symmetric":
         return np.asarray(np.sqrt(degrees / total))
     return np.full(n, 1 / np.sqrt(n if normalization == "none" else total))
+
+
+def extend_eigenvectors(w: Array, images: Array, eigenvalues: Array) -> Array:
+    """Coordinates of new points from L v = lambda v with L = D - W (Nystroem's formula).
+
+    Written for a new point with weights w, of shape (m, k), to its neighbours, whose coordinates
+    are `images`, of shape (m, k, dim), it is (sum_j w_j - lambda) v = sum_j w_j v_j (Bengio et al.
+    2004). The result is float64.
+    """
+    w = np.asarray(w, dtype=np.float64)
+    degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
+    total = np.einsum("mk,mkd->md", w, np.asarray(images, dtype=np.float64))
+    return np.asarray(total / np.maximum(degree - eigenvalues, 1e-12 * degree))
+
+
+def extend_normalized(
+    w: Array, images: Array, eigenvalues: Array, degrees: Array | None = None
+) -> Array:
+    """The same from P v = (1 - lambda) v with P = D^-1 W.
+
+    If the degrees of the neighbours are given, with P = D^(-1/2) W D^(-1/2).
+    """
+    w = np.asarray(w, dtype=np.float64)
+    degree = np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
+    w = w / degree if degrees is None else w / np.sqrt(degrees * degree)
+    mean = np.einsum("mk,mkd->md", w, images.astype(np.float64))
+    return np.asarray(mean / np.maximum(1 - eigenvalues, 1e-12))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, links, neighbors
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters, links, neighbors
 from lowdim.estimator.fitted_state import Numbers, Rule, any_number, graph_rule, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import SYMMETRIES, NeighborGraph
@@ -20,22 +19,23 @@ from lowdim.numerics.kernels import ALIASES, NAMES, Kernel, resolve_kernel
 from lowdim.numerics.procrustes import axis_signs
 from lowdim.objects.new_objects import NewDissimilarities, NewObjects
 from lowdim.objects.objects import Objects, is_precomputed
-from lowdim.spectral.all_pairs import (
-    check_components,
-    equal_row,
-    weights_of_all_pairs,
-    weights_to_all,
-)
 from lowdim.spectral.laplacian import (
     edge_weights,
+    extend_eigenvectors,
+    extend_normalized,
     graph_weights,
     heat_width,
     laplacian,
     positive_degrees,
     without_loops,
 )
-from lowdim.spectral.nystroem import extend_eigenvectors, extend_normalized
-from lowdim.spectral.similarities import similarities_of
+from lowdim.spectral.similarities import (
+    check_components,
+    equal_row,
+    similarities_of,
+    weights_of_all_pairs,
+    weights_to_all,
+)
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 AFFINITIES = (*GRAPHS, "precomputed", *NAMES, *ALIASES)
@@ -43,6 +43,7 @@ TOLERANCE = 1e-10  # relative residual of the eigenvectors, of eigen_tol="auto"
 NORMALIZATIONS = ("random-walk", "symmetric", "none")
 
 
+@declare_parameters
 class LaplacianEigenmaps(Embedder):
     """Laplacian eigenmaps: neighbours stay near each other.
 
@@ -53,8 +54,7 @@ class LaplacianEigenmaps(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     affinity : str or callable, default="nearest_neighbors"
         Where edge weights come from: "nearest_neighbors", a neighbour graph with the weights below;
         "precomputed", X is a symmetric matrix of weights; "precomputed_nearest_neighbors", X is a
@@ -64,40 +64,13 @@ class LaplacianEigenmaps(Embedder):
         rows X that returns the matrix of weights. An object's weight to itself is ignored.
     gamma : float, default=None
         Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
-    n_neighbors : int, default=None
-        Number of neighbours of an object; 10 if neither this nor radius is given.
-    $radius
-    symmetry : {"union", "mutual", "mean"}, default="union"
-        Whether i and j are linked if either is a neighbour of the other ("union") or if both are
-        ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
-        as in scikit-learn's SpectralEmbedding.
-    weights : {"heat", "binary"}, default="heat"
-        Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
-    t : float, default=None
-        Width of the heat kernel; None: the mean squared length of the edges.
-    normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
-        "random-walk": L y = lambda D y with Y'DY = I, as in the paper, with the spectrum of the
-        random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I; "none": L y =
-        lambda y with Y'Y = I.
-    eigen_solver : str, default="auto"
-        "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
-    eigen_tol : float or "auto", default="auto"
-        Accuracy of the iterative eigensolver; "auto" is 1e-10.
-    $graph_metric
-    $metric_params
+    $weighted_graph
     $disconnected
     $eigensolver
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    graph_ : NeighborGraph
-        The neighbour graph; only if the affinity is one of nearest neighbours.
-    eigenvalues_ : array of shape (n_components,)
-        The smallest eigenvalues, ascending, without the trivial 0.
-    affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
-        The symmetric edge weights.
+    $eigenmap
     degrees_ : array of shape (n_samples,)
         Sum of the weights of each object.
     t_ : float
@@ -107,7 +80,6 @@ class LaplacianEigenmaps(Embedder):
     --------
     DiffusionMap : removes the density of the sample and scales the coordinates.
     SpectralClustering : clusters of this map.
-    KernelPCA : with kernel="commute_time" or "diffusion" the same axes for normalization="none".
 
     Notes
     -----
@@ -141,8 +113,37 @@ class LaplacianEigenmaps(Embedder):
     True
     """
 
+    _passages: ClassVar = {
+        "eigenmap": """$embedding
+graph_ : NeighborGraph
+    The neighbour graph; only if the affinity is one of nearest neighbours.
+eigenvalues_ : array of shape (n_components,)
+    The smallest eigenvalues, ascending, without the trivial 0.
+affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
+    The symmetric edge weights.""",
+        "weighted_graph": """n_neighbors : int, default=None
+    Number of neighbours of an object; 10 if neither this nor radius is given.
+$radius
+symmetry : {"union", "mutual", "mean"}, default="union"
+    Whether i and j are linked if either is a neighbour of the other ("union") or if both are
+    ("mutual"); "mean" is "union" with half the weight if only one is a neighbour of the other,
+    as in scikit-learn's SpectralEmbedding.
+weights : {"heat", "binary"}, default="heat"
+    Edge weights: exp(-d^2 / t) for an edge of length d, or 1.
+t : float, default=None
+    Width of the heat kernel; None: the mean squared length of the edges.
+normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
+    "random-walk": L y = lambda D y with Y'DY = I, as in the paper, with the spectrum of the
+    random walk; "symmetric": eigenvectors of D^(-1/2) L D^(-1/2), Y'Y = I; "none": L y =
+    lambda y with Y'Y = I.
+eigen_solver : str, default="auto"
+    "auto", "dense", "arpack", "shift-invert" or "lobpcg"; None is "auto".
+eigen_tol : float or "auto", default="auto"
+    Accuracy of the iterative eigensolver; "auto" is 1e-10.
+$graph_metric""",
+    }
+
     traits = Traits(
-        sentence="graph -> heat weights -> bottom eigenvectors of (L, D) or (L, I)",
         keeps="neighbours near each other; cluster structure",
         when="you look for clusters or for what varies most slowly, not for shape",
         cost="n k and a sparse eigenproblem",
@@ -173,47 +174,28 @@ class LaplacianEigenmaps(Embedder):
     _default_neighbors = 10
     _units: ClassVar = {"embedding_": 0, "radius": 1, "t": 2, "t_": 2}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        affinity: Any = "nearest_neighbors",
-        gamma: float | None = None,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        symmetry: str = "union",
-        weights: str = "heat",
-        t: float | None = None,
-        normalization: str = "random-walk",
-        eigen_solver: str | None = "auto",
-        eigen_tol: float | str = "auto",
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        disconnected: str = "join",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.affinity = affinity
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.symmetry = symmetry
-        self.weights = weights
-        self.t = t
-        self.normalization = normalization
-        self.eigen_solver = eigen_solver
-        self.eigen_tol = eigen_tol
-        self.metric = metric
-        self.metric_params = metric_params
-        self.disconnected = disconnected
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = 2
+    _: KW_ONLY
+    affinity: Any = "nearest_neighbors"
+    gamma: float | None = None
+    n_neighbors: int | None = None
+    radius: float | None = None
+    symmetry: str = "union"
+    weights: str = "heat"
+    t: float | None = None
+    normalization: str = "random-walk"
+    eigen_solver: str | None = "auto"
+    eigen_tol: float | str = "auto"
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    disconnected: str = "join"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _memory(self, fit: Problem) -> float:
         if fit.is_set("affinity", "rbf"):
             return 5.2 * fit.square + fit.bottom_eigenvectors
-        return 88 * fit.arcs + fit.search + fit.bottom_eigenvectors
+        return fit.with_search(88 * fit.arcs + fit.bottom_eigenvectors)
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
         return {} if "graph_" in state else {"t_": any_number}
@@ -289,8 +271,6 @@ class LaplacianEigenmaps(Embedder):
         return Growth()
 
     def _transform(self, new: NewObjects) -> Array:
-        if hasattr(self, "parts_"):
-            return links.transform_parts(self, new)
         if self._uses_graph:
             nearest, distances = links.new_links(self, new)
             shares = links.link_shares(self, new, nearest, distances)
@@ -324,10 +304,10 @@ class LaplacianEigenmaps(Embedder):
 
     @property
     def _uses_graph(self) -> bool:
-        """Whether the weights are those of a neighbour graph."""
         return isinstance(self.affinity, str) and self.affinity in GRAPHS
 
-    def _reads_blocks(self) -> bool:
+    @property
+    def _reads_blocks(self) -> bool:  # type: ignore[override]
         return self._uses_graph
 
     def _metric_choice(self) -> tuple[Any, dict[str, Any]]:
@@ -370,8 +350,3 @@ class LaplacianEigenmaps(Embedder):
                 "training objects: give each new object's weights to all of them."
             )
         return NewDissimilarities(weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

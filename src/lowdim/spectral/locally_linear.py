@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, links, neighbors
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters, neighbors
 from lowdim.estimator.barycentric import barycentric_map
 from lowdim.estimator.fitted_state import any_number, graph_rule
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import bottom_eigenpairs
@@ -23,6 +22,7 @@ from lowdim.spectral import reconstruction
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
 
+@declare_parameters
 class LocallyLinearEmbedding(Embedder):
     """Locally linear embedding: objects are reconstructed from neighbours as in the input space.
 
@@ -32,8 +32,7 @@ class LocallyLinearEmbedding(Embedder):
     ----------
     n_neighbors : int, default=5
         Number of neighbours of an object.
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     reg : float, default=1e-3
         Ridge of the local Gram matrices, as a share of their trace; for method="standard".
     eigen_solver : {"auto", "dense", "arpack", "lobpcg"}, default="auto"
@@ -50,8 +49,7 @@ class LocallyLinearEmbedding(Embedder):
         Column sums below this count as zero; for method="hessian".
     modified_tol : float, default=1e-12
         Reflections shorter than this count as zero; for method="modified".
-    neighbors_algorithm : str, default="auto"
-        Ignored; accepted for compatibility with scikit-learn. The neighbours are always exact.
+    $neighbors_algorithm
     $eigensolver
     metric : str or callable, default="euclidean"
         Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
@@ -61,16 +59,13 @@ class LocallyLinearEmbedding(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    graph_ : NeighborGraph
-        The neighbour graph.
+    $embedding
+    $graph
     reconstruction_error_ : float
         Sum of the eigenvalues that belong to the coordinates.
 
     See Also
     --------
-    KernelPCA : with kernel="lle" the same map, up to scale.
 
     Notes
     -----
@@ -106,7 +101,6 @@ class LocallyLinearEmbedding(Embedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> reconstruction / alignment matrix -> bottom eigenvectors",
         keeps="how each point is made of its neighbours",
         when="as Isomap, for more points; method=modified or ltsa where the map collapses",
         cost="n k^3 and a sparse eigenproblem",
@@ -126,46 +120,28 @@ class LocallyLinearEmbedding(Embedder):
     _default_neighbors = 10
     radius = None
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        n_components: int = 2,
-        reg: float = 1e-3,
-        eigen_solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 100,
-        method: str = "standard",
-        hessian_tol: float = 1e-4,
-        modified_tol: float = 1e-12,
-        neighbors_algorithm: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        disconnected: str = "join",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.reg = reg
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.hessian_tol = hessian_tol
-        self.modified_tol = modified_tol
-        self.neighbors_algorithm = neighbors_algorithm
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.metric = metric
-        self.metric_params = metric_params
-        self.disconnected = disconnected
+    _: KW_ONLY
+    n_neighbors: int = 5
+    n_components: int = 2
+    reg: float = 1e-3
+    eigen_solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 100
+    method: str = "standard"
+    hessian_tol: float = 1e-4
+    modified_tol: float = 1e-12
+    neighbors_algorithm: str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    disconnected: str = "join"
 
     def _memory(self, fit: Problem) -> float:
         k = fit.arcs / fit.n
         copies = 1.5 if fit.is_set("method", "standard") else 3.6
         matrix = copies * fit.arcs * k * 8 + 60 * fit.arcs
-        return matrix + fit.search + fit.bottom_eigenvectors
+        return fit.with_search(matrix + fit.bottom_eigenvectors)
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)
@@ -194,39 +170,29 @@ class LocallyLinearEmbedding(Embedder):
                 "linear embedding needs. Give all dissimilarities, or vectors and fit(X, graph=)."
             )
         neighbors = graph.neighbor_lists()
-        k = neighbors.shape[1]
+        k, components = neighbors.shape[1], argument("n_components")
+        least, bound = {
+            "standard": (1, ""),
+            "modified": (dim, f">= {components}"),
+            "hessian": (dim * (dim + 3) // 2 + 1, f"> {components} * ({components} + 3) / 2"),
+            "ltsa": (dim + 1, f"> {components}"),
+        }[self.method]
+        if k < least:
+            raise ValueError(
+                f"{argument('method', self.method)} needs {argument('n_neighbors')} {bound}: at "
+                f"least {least}, got {k}."
+            )
         grams = reconstruction.gram_blocks(objects, neighbors, "locally linear embedding")
         if self.method == "standard":
             reg = checks.real(self.reg, "reg", 0)
             return reconstruction.standard_matrix(grams, neighbors, reg)
         if self.method == "modified":
-            if k < dim:
-                raise ValueError(
-                    f"{argument('method', 'modified')} needs {argument('n_neighbors')} >= "
-                    f"{argument('n_components')}, got {k} < {dim}."
-                )
-            tol = self.modified_tol
-            return reconstruction.modified_matrix(grams, neighbors, dim, tol)
+            return reconstruction.modified_matrix(grams, neighbors, dim, self.modified_tol)
         if self.method == "hessian":
-            least = dim * (dim + 3) // 2 + 1
-            if k < least:
-                raise ValueError(
-                    f"{argument('method', 'hessian')} needs {argument('n_neighbors')} > "
-                    f"{argument('n_components')} * ({argument('n_components')} + 3) / 2: at least "
-                    f"{least}, got {k}."
-                )
-            tol = self.hessian_tol
-            return reconstruction.hessian_matrix(grams, neighbors, dim, tol)
-        if k <= dim:
-            raise ValueError(
-                f"{argument('method', 'ltsa')} needs {argument('n_neighbors')} > "
-                f"{argument('n_components')}, got {k} <= {dim}."
-            )
+            return reconstruction.hessian_matrix(grams, neighbors, dim, self.hessian_tol)
         return reconstruction.alignment_matrix(grams, neighbors, dim)
 
     def _transform(self, new: NewObjects) -> Array:
-        if hasattr(self, "parts_"):
-            return links.transform_parts(self, new)
         if not hasattr(self, "X_fit_") or self.X_fit_.ndim != 2:
             raise ValueError(
                 "transform needs vectors: the weights of a new object depend on the distances "
@@ -239,6 +205,6 @@ class LocallyLinearEmbedding(Embedder):
             self.embedding_,
             new.vectors(),
             k,
-            metric=self._training.metric,
+            metric=self._training_objects.metric,
             reg=self.reg,
         )

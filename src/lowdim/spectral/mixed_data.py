@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +12,8 @@ from lowdim import checks
 from lowdim.checks import Array, dense, is_sparse
 from lowdim.distances.gower import Kinds, coded_rows, gower, kinds_of
 from lowdim.distances.metrics import Metric, euclidean
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Problem, Traits
 from lowdim.estimator.fitted_state import Numbers, Sizes, kinds_of_columns, size_of
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
 from lowdim.numerics.svd import principal_axes, scores
 from lowdim.objects.block_sources import load_all
@@ -23,7 +22,6 @@ from lowdim.objects.objects import MeasuredObjects, Objects
 
 
 def _widths(kinds: Kinds) -> list[int]:
-    """The number of indicators of each column."""
     return [1 if kind is None else len(kind) for kind in kinds]
 
 
@@ -33,6 +31,7 @@ def _kinds_rule(name: str, value: Any, sizes: Sizes) -> None:
     size_of("indicators")(f"number of {name}", sum(_widths(value)), sizes)
 
 
+@dataclass(eq=False, repr=False)
 class FactorAnalysisOfMixedData(Embedder):
     """Factor analysis of mixed data: principal components of numbers and categories together.
 
@@ -40,21 +39,15 @@ class FactorAnalysisOfMixedData(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
-    categorical_features : str or list of int or str, default=None
+    $n_components
+    categorical_features : str, int or list of int or str, default=None
         Columns, by number or by name, whose values are categories although they are numbers.
         Columns of text and of a categorical dtype always are.
-    svd_solver : str, default="auto"
-        "full", "covariance_eigh", "gram_eigh", "randomized", "arpack" or "auto", as in `PCA`.
-    random_state : int, RandomState or None, default=None
-        Seed of the randomized solver.
-    $n_jobs
+    $decomposition
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
+    $embedding
     eigenvalues_ : array of shape (n_components,)
         Inertia (variance, with divisor n_samples) of each axis.
     explained_variance_ratio_ : array of shape (n_components,)
@@ -104,8 +97,15 @@ class FactorAnalysisOfMixedData(Embedder):
     ['a', 'a', 'b', 'b']
     """
 
+    _passages: ClassVar = {
+        "decomposition": """svd_solver : str, default="auto"
+    "full", "covariance_eigh", "gram_eigh", "randomized", "arpack" or "auto", as in `PCA`.
+random_state : int, RandomState or None, default=None
+    Seed of the randomized solver.
+$n_jobs"""
+    }
+
     traits = Traits(
-        sentence="standardised numbers and weighted indicators of categories -> singular vectors",
         keeps="variance of numbers and categories, in equal parts",
         when="a table has columns of numbers and of categories",
         cost="n d min(n, d), where d counts every category",
@@ -127,20 +127,12 @@ class FactorAnalysisOfMixedData(Embedder):
     _needed = ("categories_", "components_", "mean_", "scale_")
     _units: ClassVar = {"embedding_": 0}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        categorical_features: str | list[int | str] | None = None,
-        svd_solver: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.categorical_features = categorical_features
-        self.svd_solver = svd_solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = 2
+    _: KW_ONLY
+    categorical_features: str | int | list[int | str] | None = None
+    svd_solver: str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, objects: Objects) -> None:
         self.categories_ = _kinds(objects)
@@ -148,7 +140,7 @@ class FactorAnalysisOfMixedData(Embedder):
         n, why = len(table), " (the least of n_samples and the number of indicators)"
         k = checks.integer(self.n_components, "n_components", 1, min(table.shape), why)
         self.mean_, self.scale_ = self._standards(table)
-        Z = self._standardised(table)
+        Z = self._standardise(table)
         axes = principal_axes(Z, k, solver=self.svd_solver, seed=self.random_state)
         self.components_ = axes.components
         self.eigenvalues_ = (axes.variances * ((n - 1) / n)).astype(Z.dtype)
@@ -158,7 +150,7 @@ class FactorAnalysisOfMixedData(Embedder):
         self.embedding_ = self._scores(Z)
 
     def _transform(self, new: NewObjects) -> Array:
-        return self._scores(self._standardised(self._indicators(new.vectors())))
+        return self._scores(self._standardise(self._indicators(new.vectors())))
 
     def _scores(self, Z: Array) -> Array:
         return scores(Z, np.zeros_like(self.mean_), self.components_)
@@ -203,7 +195,6 @@ class FactorAnalysisOfMixedData(Embedder):
         return np.concatenate(columns, axis=1, dtype=rows.dtype)
 
     def _standards(self, table: Array) -> tuple[Array, Array]:
-        """Means and divisors of the columns."""
         largest = np.abs(table).max(axis=0).astype(np.float64)
         unit = np.where(largest > 0, largest, 1.0)  # squares of extreme numbers do not overflow
         mean, deviation = (table / unit).mean(axis=0), (table / unit).std(axis=0)
@@ -213,7 +204,7 @@ class FactorAnalysisOfMixedData(Embedder):
         )
         return mean, np.where(nominal, np.sqrt(np.where(mean > 0, mean, 1.0)), deviation)
 
-    def _standardised(self, table: Array) -> Array:
+    def _standardise(self, table: Array) -> Array:
         Z = table / self.scale_ - self.mean_ / self.scale_
         return np.asarray(Z, dtype=table.dtype)
 
@@ -222,7 +213,7 @@ class FactorAnalysisOfMixedData(Embedder):
     def _objects(self, X: Any) -> Objects:
         X = _table(X)
         kinds = self._kinds_of(X)
-        rows = _coded(X, kinds)
+        rows = _encode(X, kinds)
         self._check_features(X, "gower", fitting=True)
         if all(kind is None for kind in kinds):
             return MeasuredObjects(rows, euclidean())
@@ -232,7 +223,7 @@ class FactorAnalysisOfMixedData(Embedder):
     def _new_objects(self, X: Any) -> NewObjects:
         X = _table(X)
         self._check_features(X, "gower", fitting=False)
-        rows = _coded(X, self.categories_)
+        rows = _encode(X, self.categories_)
         for c, kind in enumerate(self.categories_):
             if kind is not None and (unknown := int((rows[:, c] < 0).sum())):
                 checks.warn(
@@ -242,13 +233,15 @@ class FactorAnalysisOfMixedData(Embedder):
         return MeasuredNewObjects(rows, MeasuredObjects(rows, euclidean()))
 
     def _kinds_of(self, X: Any) -> Kinds:
-        """The categories of each column of the training table."""
         names, d = [str(name) for name in getattr(X, "columns", [])], X.shape[-1]
         named: set[int] = set()
-        given = self.categorical_features
-        for column in [given] if isinstance(given, str) else given or []:
-            number = names.index(column) if column in names else column
-            if not isinstance(number, numbers.Integral) or not 0 <= number < d:
+        columns: Any = () if self.categorical_features is None else self.categorical_features
+        if isinstance(columns, str) or not np.iterable(columns):
+            columns = [columns]
+        for column in columns:
+            known = isinstance(column, str) and column in names
+            number = names.index(column) if known else column
+            if not isinstance(number, numbers.Integral) or not 0 <= int(number) < d:
                 raise ValueError(
                     f"{argument('categorical_features')} names the column {column!r}, but X has "
                     f"{f'the columns {names}' if names else f'{d} columns'}."
@@ -257,15 +250,15 @@ class FactorAnalysisOfMixedData(Embedder):
         return kinds_of(X, named) if named or not _is_numeric(X) else [None] * d
 
     def _memory(self, fit: Problem) -> float:
-        return 4.0 * 8 * fit.n * sum(_widths(_kinds(fit.objects)))
+        return 3.0 * 8 * fit.n * sum(_widths(_kinds(fit.objects)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inputs = tags.input_tags
-        inputs.string = inputs.categorical = inputs.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class MultipleCorrespondenceAnalysis(FactorAnalysisOfMixedData):
     """Multiple correspondence analysis: a map of objects that are described by categories.
 
@@ -273,13 +266,8 @@ class MultipleCorrespondenceAnalysis(FactorAnalysisOfMixedData):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
-    svd_solver : str, default="auto"
-        "full", "covariance_eigh", "gram_eigh", "randomized", "arpack" or "auto", as in `PCA`.
-    random_state : int, RandomState or None, default=None
-        Seed of the randomized solver.
-    $n_jobs
+    $n_components
+    $decomposition
 
     Attributes
     ----------
@@ -325,7 +313,6 @@ class MultipleCorrespondenceAnalysis(FactorAnalysisOfMixedData):
     """
 
     traits = Traits(
-        sentence="weighted indicators of categories -> singular vectors",
         keeps="which categories occur together; rare ones weigh more",
         when="all columns are categories, as in a questionnaire",
         cost="n d min(n, d), where d counts every category",
@@ -336,18 +323,7 @@ class MultipleCorrespondenceAnalysis(FactorAnalysisOfMixedData):
         scales_axes=True,
     )
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        svd_solver: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.svd_solver = svd_solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    categorical_features: Any = field(init=False, default=None)  # all of them: no parameter
 
     def _kinds_of(self, X: Any) -> Kinds:
         return kinds_of(X, range(X.shape[-1]))
@@ -379,7 +355,7 @@ def _is_numeric(X: Any) -> bool:
     return dtype is not None and getattr(dtype, "kind", "f") not in "OUSTmM"
 
 
-def _coded(X: Any, kinds: Kinds) -> Array:
+def _encode(X: Any, kinds: Kinds) -> Array:
     """A table as numbers and codes of categories."""
     if all(kind is None for kind in kinds):
         return np.asarray(checks.vectors(X))

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
-from lowdim.checks import Array, dense
+from lowdim.checks import Array, dense, fixed_random_state
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scale_by_power
-from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, any_number, size_of
-from lowdim.estimator.traits import Traits
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters
+from lowdim.estimator.fitted_state import Numbers, any_number, number, size_of
 from lowdim.estimator.updating import Growth
 from lowdim.messages import argument
 from lowdim.numerics.svd import Axes, principal_axes, residual_share, scores, update_axes
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.runtime.scheduling import use_threads
-from lowdim.spectral.probabilistic_pca import Model, most_probable_dimension
+from lowdim.spectral.probabilistic_pca import Model
 from lowdim.spectral.scaling import leading_count
 
 
+@declare_parameters
 class PCA(Embedder):
     """Principal component analysis: the linear map that keeps the most variance.
 
@@ -59,8 +60,7 @@ class PCA(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
+    $embedding
     components_ : array of shape (n_components, n_features)
         The principal axes, by descending variance.
     explained_variance_ : array of shape (n_components,)
@@ -120,7 +120,6 @@ class PCA(Embedder):
     """
 
     traits = Traits(
-        sentence="centre -> singular vectors",
         keeps="variance; the best linear map",
         when="first, as the yardstick; structure is linear, or noise is to be removed first",
         cost="n d min(n, d)",
@@ -131,6 +130,7 @@ class PCA(Embedder):
         grows=True,
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "embedding_": Numbers("n c", empty=True),
         "components_": Numbers("c d"),
@@ -141,50 +141,70 @@ class PCA(Embedder):
         "explained_variance_ratio_": Numbers("c", finite=False),
         "singular_values_": Numbers("c"),
         "noise_variance_": any_number,
+        "_fitted_mass": number(positive=True),
     }
     _needed = ("mean_", "components_", "explained_variance_")
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        copy: bool = True,
-        whiten: bool = False,
-        svd_solver: str = "auto",
-        tol: float = 0.0,
-        iterated_power: int | str = "auto",
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    copy: bool = True
+    whiten: bool = False
+    svd_solver: str = "auto"
+    tol: float = 0.0
+    iterated_power: int | str = "auto"
+    n_oversamples: int = 10
+    power_iteration_normalizer: str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     _units: ClassVar = {
         **dict.fromkeys(("embedding_", "mean_", "singular_values_"), 1),
         **dict.fromkeys(("explained_variance_", "noise_variance_"), 2),
     }
 
-    def _reads_blocks(self) -> bool:
-        return True
+    def _memory(self, fit: Problem) -> float:
+        k = self.n_components
+        most = min(fit.n, int(fit.objects.rows_for("PCA").shape[1]))
+        return 2.0 * fit.n * (min(k, most) if isinstance(k, int) else most) * fit.size
 
     def _unit_of(self, name: str) -> float:
         return 0 if name == "embedding_" and self.whiten else super()._unit_of(name)
 
-    def _fit(self, objects: Objects) -> None:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+        """Compute `embedding_` from the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row; also rows in a file, or a Dask array.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each object was observed, with a sum above 1: whole numbers give the axes and
+            variances of rows that are repeated so often. Needs rows in memory, and a number or a
+            share of components.
+
+        Returns
+        -------
+        self
+        """
+        return self._check_and_fit(X, sample_weight=sample_weight)
+
+    def _fit(self, objects: Objects, sample_weight: Any = None) -> None:
         X = objects.rows_for("PCA")
         n, d = X.shape
         k = self._components_to_compute(n, d)
-        axes = principal_axes(
+        if sample_weight is None:
+            axes, mass = self._axes(X, k), float(n)
+        else:
+            axes, mass = self._weighted_axes(X, k, sample_weight)
+            self._fitted_mass = mass
+        self._describe(axes, self._components_to_keep(X, axes.variances, axes.total), mass)
+        self.n_samples_ = n
+        self.embedding_ = self._scores(X)
+
+    def _axes(self, X: Any, k: int) -> Axes:
+        return principal_axes(
             X,
             max(k, 1),
             solver=self.svd_solver,
@@ -194,13 +214,29 @@ class PCA(Embedder):
             oversamples=self.n_oversamples,
             normalizer=self.power_iteration_normalizer,
         )
-        self._describe(axes, self._components_to_keep(X, axes.variances, axes.total), n)
-        self.embedding_ = self._scores(X)
 
-    def _describe(self, axes: Axes, k: int, n: int) -> None:
+    def _weighted_axes(self, X: Any, k: int, sample_weight: Any) -> tuple[Axes, float]:
+        """The axes of weighted rows, and the sum of the weights."""
+        if isinstance(X, RowBlocks) or isinstance(self.n_components, str):
+            raise ValueError(
+                f"{argument('sample_weight')} needs all rows of X in memory, and a number or a "
+                f"share as {argument('n_components')}."
+            )
+        w = checks.sample_weight(sample_weight, X.shape[0], zero=True)
+        mass = float(w.sum())
+        if mass <= 1:
+            raise ValueError(f"{argument('sample_weight')} must have a sum above 1, got {mass:g}.")
+        X = dense(X)
+        mean = (w[:, None] * X).sum(axis=0) / mass
+        rows = (np.sqrt(w)[:, None] * (X - mean)).astype(X.dtype)
+        both = self._axes(np.concatenate([rows, -rows]), k)  # of mean 0
+        share = (2 * len(X) - 1) / 2 / (mass - 1)
+        return Axes(mean, both.components, both.variances * share, both.total * share), mass
+
+    def _describe(self, axes: Axes, k: int, n: float) -> None:
         """Set the attributes that describe the first k axes of n objects."""
         dtype, most = axes.components.dtype, min(n, len(axes.mean))
-        self.n_samples_, self.n_components_ = n, k
+        self.n_components_ = k
         self.mean_ = axes.mean.astype(dtype)
         self.components_ = axes.components[:k]
         self.explained_variance_ = axes.variances[:k].astype(dtype)
@@ -211,7 +247,8 @@ class PCA(Embedder):
         self.noise_variance_ = left / (most - k) if most > k else 0.0
 
     def _update(self, new: NewObjects) -> Growth:
-        n, k, mean, components = self.n_samples_, self.n_components_, self.mean_, self.components_
+        k, mean, components = self.n_components_, self.mean_, self.components_
+        n = getattr(self, "_fitted_mass", self.n_samples_)
         X = dense(new.vectors()).astype(components.dtype, copy=False)
         variances = self.explained_variance_.astype(np.float64)
         left = float(self.noise_variance_) * (min(n, len(mean)) - k)
@@ -221,6 +258,9 @@ class PCA(Embedder):
         signs = np.where((axes.components * components).sum(axis=1) < 0, -1, 1).astype(X.dtype)
         axes = axes._replace(components=axes.components * signs[:, None])
         self._describe(axes, k, n + len(X))
+        self.n_samples_ += len(X)
+        if hasattr(self, "_fitted_mass"):
+            self._fitted_mass += len(X)
         turned = old @ (components @ self.components_.T)
         moved = (turned + (mean - self.mean_) @ self.components_.T) * self._scale()
         self.embedding_ = np.concatenate([moved, self._scores(X)])
@@ -274,11 +314,11 @@ class PCA(Embedder):
     def _model(self) -> tuple[Model, int]:
         """The model of vectors in units of two to a power, and that power."""
         check_is_fitted(self)
-        fit = self._in_unit
+        fit = self._model_in_unit
         model = Model(
             fit.mean_, fit.components_, fit.explained_variance_, float(fit.noise_variance_)
         )
-        return model, getattr(self, "_fitted_exponent", 0)
+        return model, self._fitted_exponent
 
     # --- scores ----------------------------------------------------------------------------
 
@@ -333,15 +373,16 @@ class PCA(Embedder):
 
     def _components_to_keep(self, X: Any, variances: Array, total: float) -> int:
         asked = self.n_components
-        if asked == "mle":
-            return most_probable_dimension(variances, X.shape[0])
-        if asked == "parallel":
+        if isinstance(asked, str):
             if isinstance(X, RowBlocks):
                 raise ValueError(
-                    f"{argument('n_components', 'parallel')} permutes columns, which needs all "
-                    "rows of X in memory, but they are read in blocks. Use a number or a share of "
-                    "the variance."
+                    f"{argument('n_components', asked)} needs all rows of X in memory, but they "
+                    "are read in blocks. Use a number or a share of the variance."
                 )
+            if asked == "mle":  # Minka's evidence of every number of components
+                from sklearn.decomposition._pca import PCA as ReferencePCA
+
+                return int(ReferencePCA("mle", svd_solver="full").fit(dense(X)).n_components_)
             return max(1, int((variances > self._chance_variances(X)).cumprod().sum()))
         if isinstance(asked, numbers.Integral):
             return int(asked)
@@ -351,22 +392,12 @@ class PCA(Embedder):
 
     def _chance_variances(self, X: Any, trials: int = 20) -> Array:
         """The 95th percentile of each variance when every column is permuted on its own."""
-        from lowdim.checks import check_random_state
 
-        random = check_random_state(0 if self.random_state is None else self.random_state)
+        random = fixed_random_state(self.random_state)
         columns = dense(X).T
         variances = []
         for _ in range(trials):
             shuffled = np.column_stack([random.permutation(column) for column in columns])
-            axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape))
+            axes = principal_axes(np.ascontiguousarray(shuffled), min(X.shape), announce=False)
             variances.append(axes.variances)
         return np.asarray(np.percentile(variances, 95, axis=0))
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

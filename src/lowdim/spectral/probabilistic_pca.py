@@ -1,4 +1,4 @@
-"""The probabilistic model of principal components (Tipping and Bishop 1999; Minka 2000).
+"""The probabilistic model of principal components (Tipping and Bishop 1999).
 
 Rows are normally distributed with covariance V' diag(v - s) V + s I, where the rows of V are the k
 leading principal axes, v their variances, and the noise s is the mean variance of the others.
@@ -12,28 +12,15 @@ import numpy as np
 
 from lowdim.checks import Array
 
-SMALLEST_VARIANCE = 1e-15  # below it a component has no variance: the model of its rank is rejected
-
 
 @dataclass(frozen=True)
 class Model:
-    """A normal distribution; without noise it is that of the subspace spanned by the axes.
-
-    Parameters
-    ----------
-    mean : array of shape (d,)
-    axes : array of shape (k, d)
-        Orthonormal rows.
-    variances : array of shape (k,)
-        Along the axes.
-    noise : float
-        Variance in all other directions.
-    """
+    """A normal distribution; without noise it is that of the subspace spanned by the axes."""
 
     mean: Array
-    axes: Array
-    variances: Array
-    noise: float
+    axes: Array  # orthonormal rows
+    variances: Array  # along the axes
+    noise: float  # variance in all other directions
 
     def covariance(self) -> Array:
         """The covariance matrix, of shape (d, d)."""
@@ -80,50 +67,3 @@ class Model:
 def _inverse(values: Array) -> Array:
     values = np.asarray(values, dtype=np.float64)
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-
-
-def most_probable_dimension(variances: Array, n: int) -> int:
-    """The number of components whose model has the largest evidence.
-
-    Parameters
-    ----------
-    variances : array of shape (d,)
-        All variances, descending.
-    n : int
-        Number of objects.
-
-    Returns
-    -------
-    int
-        Between 1 and d - 1.
-
-    References
-    ----------
-    .. [1] T. P. Minka, "Automatic choice of dimensionality for PCA", NIPS, 2000, equation 30.
-    """
-    variances = np.asarray(variances, dtype=np.float64)
-    evidence = [_log_evidence(variances, k, n) for k in range(1, len(variances))]
-    return 1 + int(np.argmax(evidence)) if evidence else 1
-
-
-def _log_evidence(variances: Array, k: int, n: int) -> float:
-    """The logarithm of the evidence of k components, by Laplace's approximation."""
-    from scipy.special import gammaln
-
-    d = len(variances)
-    if variances[k - 1] < SMALLEST_VARIANCE:
-        return -np.inf
-    sizes = (d - np.arange(k)) / 2
-    prior = float((gammaln(sizes) - np.log(np.pi) * sizes).sum()) - k * np.log(2.0)
-    noise = max(SMALLEST_VARIANCE, float(variances[k:].sum()) / (d - k))
-    likelihood = -n / 2 * (float(np.log(variances[:k]).sum()) + np.log(noise) * (d - k))
-    m = d * k - k * (k + 1) / 2  # degrees of freedom of k orthonormal axes
-    shrunk = np.concatenate([variances[:k], np.full(d - k, noise)])
-    curvature = 0.0
-    for i in range(k):
-        gaps = (variances[i] - variances[i + 1 :]) * (1 / shrunk[i + 1 :] - 1 / shrunk[i])
-        if (gaps <= 0).any():  # equal variances: these axes are arbitrary
-            gaps = gaps[gaps > 0]
-        curvature += float(np.log(gaps).sum()) + len(gaps) * np.log(n)
-    volume = np.log(2 * np.pi) * (m + k) / 2
-    return float(likelihood + prior + volume - curvature / 2 - k * np.log(n) / 2)

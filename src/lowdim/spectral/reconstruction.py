@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array, eye_array
 
 from lowdim.checks import Array
 from lowdim.estimator.barycentric import barycentric_weights, local_grams
-from lowdim.numerics.operators import symmetric_lu
 from lowdim.objects.objects import Objects
 from lowdim.runtime.scheduling import blocks, run
 
@@ -53,59 +53,11 @@ def standard_matrix(grams: Blocks, neighbors: Array, reg: float) -> Any:
 
 def reconstruction_matrix(W: Array, neighbors: Array) -> Any:
     """M = (I - W)'(I - W)."""
-    from scipy.sparse import csr_array, eye_array
-
     n, k = neighbors.shape
     indptr = np.arange(n + 1, dtype=np.int64) * k
     weights = csr_array((W.ravel(), neighbors.ravel(), indptr), shape=(n, n))
     residual = (eye_array(n, dtype=W.dtype, format="csr") - weights).tocsr()
     return (residual.T @ residual).tocsr()
-
-
-def ragged_matrix(grams: Callable[[Array, Array], Array], lists: Any, reg: float) -> Any:
-    """M of standard LLE if objects have different numbers of neighbours.
-
-    Parameters
-    ----------
-    grams : callable
-        From objects with equally many neighbours, and these neighbours, to the Gram matrices.
-    lists : CSR matrix
-        Row i holds the neighbours of object i. Objects without neighbours do not contribute to M.
-    reg : float
-        See `barycentric_weights`.
-    """
-    from scipy.sparse import csr_array, dia_array
-
-    n = lists.shape[0]
-    counts = np.diff(lists.indptr)
-    W = np.empty(len(lists.indices))
-    for count in np.unique(counts[counts > 0]):
-        objects = np.flatnonzero(counts == count)
-        for rows in blocks(len(objects), BLOCK_OBJECTS):
-            places = lists.indptr[objects[rows], None] + np.arange(count)
-            gram = grams(objects[rows], lists.indices[places]).astype(np.float64)
-            W[places] = barycentric_weights(gram, reg)
-    weights = csr_array((W, lists.indices, lists.indptr), shape=(n, n))
-    kept: Any = (counts > 0).astype(np.float64)[None, :]
-    residual = (dia_array((kept, [0]), shape=(n, n)) - weights).tocsr()
-    return (residual.T @ residual).tocsr()
-
-
-def rebuilt_from(M: Any, landmarks: Array) -> Array:
-    """The n x m matrix Q that reconstructs all points from m landmarks (Weinberger et al. 2005).
-
-    Column j is the vector f of least f'Mf that is 1 at landmark j and 0 at the others:
-    Q = [I; -M_uu^-1 M_ul], with M in blocks of landmarks l and other points u.
-    """
-    n = M.shape[0]
-    others = np.setdiff1d(np.arange(n), landmarks)
-    Q = np.zeros((n, len(landmarks)))
-    Q[landmarks, np.arange(len(landmarks))] = 1
-    if len(others):
-        below = M.tocsr()[others]
-        factor = symmetric_lu(below[:, others])
-        Q[others] = -factor.solve(below[:, landmarks].toarray())
-    return Q
 
 
 def modified_matrix(grams: Blocks, neighbors: Array, dim: int, tol: float) -> Any:
@@ -182,7 +134,6 @@ def alignment_matrix(grams: Blocks, neighbors: Array, dim: int) -> Any:
 
 
 def _chunks(n: int) -> list[Array]:
-    """The objects 0, ..., n - 1 in blocks."""
     return [np.arange(rows.start, rows.stop) for rows in blocks(n, BLOCK_OBJECTS)]
 
 
@@ -203,8 +154,6 @@ def _tangent(grams: Array, dim: int) -> Array:
 
 def _assemble(contributions: Blocks, supports: Array) -> Any:
     """The CSR matrix that is the sum of small matrices on the rows and columns `supports[i]`."""
-    from scipy.sparse import coo_array
-
     n, k = supports.shape
     data = np.concatenate(run(contributions, _chunks(n)))
     rows = np.repeat(supports, k, axis=1).ravel()

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigvals, eigvalsh
 
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.distances.matrices import check_dissimilarities
-from lowdim.numerics.eigenpairs import fix_signs, spectrum_size, top_eigenpairs
-from lowdim.numerics.operators import Operator, center
-from lowdim.summaries import html_facts, short_repr
+from lowdim.numerics.eigenpairs import spectrum_size, top_eigenpairs
+from lowdim.numerics.eigensolvers import Operator, center
+from lowdim.summaries import summary
 
 CORRECTIONS = ("none", "lingoes", "cailliez")
 FULL_SPECTRUM_UP_TO = 1000  # objects up to which the negative share is exact, not an estimate
@@ -52,6 +53,7 @@ def squared_means(D: Array) -> Array:
     return backend().matmul(D, ones, squared=True)[:, 0] / np.float64(D.shape[1])
 
 
+@summary("Are the dissimilarities Euclidean?")
 @dataclass(frozen=True)
 class EuclideanTest:
     """The result of `is_euclidean`; its truth value is `euclidean`.
@@ -75,12 +77,6 @@ class EuclideanTest:
 
     def __bool__(self) -> bool:
         return self.euclidean
-
-    def __repr__(self) -> str:
-        return short_repr(self, self._facts())
-
-    def _repr_html_(self) -> str:
-        return html_facts("Are the dissimilarities Euclidean?", self._facts())
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -133,10 +129,64 @@ def is_euclidean(D: Any, *, tol: float | None = None) -> EuclideanTest:
     return EuclideanTest(not negative.any(), int(positive.sum()), share, values)
 
 
+def is_positive_semidefinite(K: Any, *, tol: float | None = None) -> bool:
+    """Test whether a symmetric matrix is a kernel matrix.
+
+    A matrix holds inner products k(x_i, x_j) of vectors in some space exactly if it is symmetric
+    and has no negative eigenvalue.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A symmetric matrix.
+    tol : float, default=None
+        Asymmetry and negative eigenvalues count as rounding errors up to this share of the largest
+        eigenvalue in absolute value. None stands for 1e-9, or 1e-5 for float32.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If K is not square and symmetric.
+
+    See Also
+    --------
+    is_euclidean : the same question about dissimilarities.
+
+    Notes
+    -----
+    All eigenvalues are computed: time n^3.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> lowdim.is_positive_semidefinite([[2.0, 1.0], [1.0, 2.0]])
+    True
+    >>> lowdim.is_positive_semidefinite([[1.0, 2.0], [2.0, 1.0]])
+    False
+    """
+    if np.ndim(K) != 2 or len(set(np.shape(K))) != 1:
+        raise ValueError(f"K: array must be 2-dimensional and square, got shape {np.shape(K)}.")
+    K = np.asarray(checks.vectors(K, name="K"))
+    slack = tol if tol is not None else (1e-5 if K.dtype == np.float32 else 1e-9)
+    checks.real(slack, "tol", 0)
+    values = eigvalsh((K.astype(np.float64) + K.T) / 2, check_finite=False)
+    size = float(np.abs(values).max(initial=0.0))
+    asymmetry = np.abs(K - K.T)
+    if asymmetry.max(initial=0.0) > slack * size:
+        i, j = np.unravel_index(int(asymmetry.argmax()), K.shape)
+        raise ValueError(
+            f"K must be symmetric, but [{i}, {j}] is {K[i, j]:g} and [{j}, {i}] is {K[j, i]:g}. "
+            "Average the two if they should be equal."
+        )
+    return bool(values[0] >= -slack * size)
+
+
 def gram_eigenvalues(D: Array) -> Array:
     """All eigenvalues of B, descending."""
-    from scipy.linalg import eigvalsh
-
     B = double_center(D.astype(np.float64) ** 2)
     return np.asarray(eigvalsh(B, overwrite_a=True, check_finite=False)[::-1])
 
@@ -158,8 +208,6 @@ def cailliez_constant(D: Array) -> float:
     It is the largest real eigenvalue of the 2n x 2n matrix [[0, 2 B], [-I, -4 B_1]], with B and
     B_1 = -1/2 J D J the double-centred squared and plain dissimilarities.
     """
-    from scipy.linalg import eigvals
-
     n = len(D)
     exact = D.astype(np.float64)
     zero, identity = np.zeros((n, n)), np.eye(n)
@@ -198,44 +246,19 @@ class Scaling(NamedTuple):
 
 
 def classical_scaling(
-    B: Operator,
-    k: int,
-    *,
-    trace: float,
-    solver: str = "auto",
-    tol: float = 0.0,
-    max_iter: int | None = None,
+    D: Array, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: int | None = None
 ) -> Scaling:
-    """The k leading eigenpairs of a Gram matrix; negative eigenvalues are set to 0.
-
-    Parameters
-    ----------
-    B : Operator
-        Double-centred Gram matrix.
-    k : int
-    trace : float
-        Of B; the share of negative eigenvalues follows from it.
-    solver, tol, max_iter
-        See `lowdim.numerics.eigenpairs.top_eigenpairs`.
-    """
+    """Classical scaling of a matrix of distances to k dimensions."""
+    B = gram_operator(D)
     eigenpairs = top_eigenpairs(B, k, solver=solver, tol=tol, max_iter=max_iter)
     if k >= B.n:
         share = negative_share(eigenpairs.values)
-    else:
+    else:  # from the trace of B, which is the sum of its eigenvalues
+        trace = float(squared_means(D).mean()) / 2 * len(D)
         size = spectrum_size(B, eigenpairs, exact=B.n <= FULL_SPECTRUM_UP_TO)
         share = float(np.clip((size - trace) / 2 / size, 0, 1)) if size > 0 else 0.0
         share = 0.0 if share < 1e-9 else share
     return Scaling(np.maximum(eigenpairs.values, 0), eigenpairs.vectors, share)
-
-
-def scale_distances(
-    D: Array, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: int | None = None
-) -> Scaling:
-    """Classical scaling of a matrix of distances to k dimensions."""
-    trace = float(squared_means(D).mean()) / 2 * len(D)
-    return classical_scaling(
-        gram_operator(D), k, trace=trace, solver=solver, tol=tol, max_iter=max_iter
-    )
 
 
 def leading_count(values: Array, share: float, total: float) -> int:
@@ -244,26 +267,26 @@ def leading_count(values: Array, share: float, total: float) -> int:
     return min(len(values), int(np.searchsorted(part, share, side="right")) + 1)
 
 
-def pivoted_cholesky_scaling(D: Array, k: int) -> Scaling:
-    """Approximate classical scaling by a pivoted Cholesky factorisation B ~ L L' with k columns.
+def gower_projection(squares: Array, mean_squares: Array, values: Array, vectors: Array) -> Array:
+    """Coordinates of new objects from their squared distances to the training objects.
 
-    The pivots are objects farthest from the span of those before. Apart from the row means only k
-    rows of D are read. L is then rotated to its principal axes.
+    y = 1/2 Lambda^(-1/2) V' (mean_squares - squares), with Lambda and V the eigenpairs of the
+    Gram matrix B of the training objects. For a training object this is its row of
+    V Lambda^(1/2). `mean_squares` are the mean squared distances of the training objects.
     """
-    n = len(D)
-    means = squared_means(D)
-    grand = means.mean()
-    left = means - grand / 2  # the diagonal of B: the squared distance to the centroid
-    floor = 1e-12 * max(float(left.max(initial=0.0)), 1e-300)
-    L = np.zeros((n, k))
-    for step in range(k):
-        pivot = int(left.argmax())
-        if left[pivot] <= floor:
-            break
-        column = -0.5 * (D[pivot].astype(np.float64) ** 2 - means - means[pivot] + grand)
-        column -= L[:, :step] @ L[pivot, :step]
-        L[:, step] = column / np.sqrt(left[pivot])
-        left = np.maximum(left - L[:, step] ** 2, 0)
-        left[pivot] = 0
-    vectors, lengths, _ = np.linalg.svd(L, full_matrices=False)
-    return Scaling(lengths**2, fix_signs(vectors).astype(D.dtype), 0.0)
+    return kernel_projection(0.5 * (mean_squares - squares), values, vectors)
+
+
+def kernel_projection(K: Array, values: Array, vectors: Array) -> Array:
+    """y = Lambda^(-1/2) V' k, with the centred kernel values k of the new and training objects."""
+    size = np.abs(values).max(initial=0.0)
+    used = values > 1e-12 * size
+    scale = np.where(used, 1 / np.sqrt(np.where(used, values, 1)), 0)
+    return backend().matmul(K, vectors * scale.astype(vectors.dtype))
+
+
+def unit_axes(values: Array, vectors: Array) -> Array:
+    """The rows of Lambda^(-1/2) V': principal axes of length 1, as coefficients of the objects."""
+    used = values > 0
+    lengths = np.sqrt(np.where(used, values, 1))
+    return np.asarray((vectors * np.where(used, 1 / lengths, 0)).T)

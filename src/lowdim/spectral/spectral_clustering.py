@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, fixed_random_state
+from lowdim.estimator import Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.estimator.traits import Traits
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
 from lowdim.objects.objects import Objects
-from lowdim.spectral.cluster_assignment import ASSIGNMENTS, Assignment
+from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.spectral.laplacian import trivial_vector
 from lowdim.spectral.laplacian_eigenmaps import LaplacianEigenmaps
 
+STARTS = 30  # random starts of assign_labels="discretize", if the decomposition of one fails
+ITERATIONS = 20  # of one start
 
+
+@declare_parameters
 class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     """Spectral clustering: groups of objects with weak links between them.
 
@@ -36,10 +42,12 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         the last coordinate is not clustered if there are several. None: n_clusters eigenvectors,
         and a map of the n_clusters - 1 coordinates that are clustered.
     n_init : int, default=10
-        Number of starts of k-means.
+        Number of starts of k-means. For more than n_clusters eigenvectors it has many solutions of
+        nearly the same inertia, and labels depend on `random_state` unless `n_init` is about 100.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
         How the eigenvectors are divided into clusters: k-means; the rotation to indicator vectors
-        of [3]_; or a pivoted QR factorisation [4]_, which has no random start.
+        of [3]_; or a pivoted QR factorisation [4]_, which has no random start. The last two take
+        the first n_clusters eigenvectors; scikit-learn takes all, and returns as many clusters.
     affinity : str or callable, default="nearest_neighbors"
         See LaplacianEigenmaps. scikit-learn's default is "rbf", whose weights depend on the units
         of the data: with gamma=1 they vanish for most tables that are not standardised.
@@ -51,25 +59,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Constant in "poly" and "sigmoid".
     kernel_params : dict, default=None
         Further arguments of an affinity that is a function of two vectors.
-    n_neighbors : int, default=None
-        Number of neighbours of an object; 10 if neither this nor radius is given.
-    $radius
-    symmetry : {"union", "mutual", "mean"}, default="union"
-        See LaplacianEigenmaps.
-    weights : {"heat", "binary"}, default="heat"
-        See LaplacianEigenmaps.
-    t : float, default=None
-        See LaplacianEigenmaps.
-    normalization : {"random-walk", "symmetric", "none"}, default="random-walk"
-        See LaplacianEigenmaps.
-    eigen_solver : str, default="auto"
-        See LaplacianEigenmaps.
-    eigen_tol : float or "auto", default="auto"
-        See LaplacianEigenmaps.
-    metric : str or callable, default="euclidean"
-        See LaplacianEigenmaps.
-    metric_params : dict, default=None
-        See LaplacianEigenmaps.
+    $weighted_graph
     disconnected : {"join", "raise"}, default="join"
         What to do with a graph of several components: "join" them by their shortest bridges with a
         warning, or "raise" an error.
@@ -77,7 +67,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         Seed of k-means and start of the iterative eigensolver.
     $n_jobs
     verbose : bool, default=False
-        Whether k-means prints its progress.
+        Whether to print how the clusters are assigned, and the progress of k-means.
 
     Attributes
     ----------
@@ -85,14 +75,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         The cluster of each object.
     cluster_centers_ : array of shape (n_clusters, n_clustered)
         Centres of the clusters, in the coordinates that are clustered.
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    eigenvalues_ : array of shape (n_components,)
-        The smallest eigenvalues, ascending, without the trivial 0.
-    graph_ : NeighborGraph
-        The neighbour graph; only if the affinity is one of nearest neighbours.
-    affinity_matrix_ : array or CSR matrix of shape (n_samples, n_samples)
-        The symmetric edge weights.
+    $eigenmap
 
     See Also
     --------
@@ -131,7 +114,6 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     """
 
     traits = Traits(
-        sentence="Laplacian eigenmaps -> k-means",
         keeps="clusters that the graph separates",
         when="you want the clusters themselves, of any shape",
         cost="as Laplacian eigenmaps",
@@ -147,68 +129,28 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
     }
     _needed = ("cluster_centers_",)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int | None = None,
-        n_init: int = 10,
-        assign_labels: str = "kmeans",
-        affinity: Any = "nearest_neighbors",
-        gamma: float | None = 1.0,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        symmetry: str = "union",
-        weights: str = "heat",
-        t: float | None = None,
-        normalization: str = "random-walk",
-        eigen_solver: str | None = "auto",
-        eigen_tol: float | str = "auto",
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        disconnected: str = "join",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            affinity=affinity,
-            gamma=gamma,
-            n_neighbors=n_neighbors,
-            radius=radius,
-            symmetry=symmetry,
-            weights=weights,
-            t=t,
-            normalization=normalization,
-            eigen_solver=eigen_solver,
-            eigen_tol=eigen_tol,
-            metric=metric,
-            metric_params=metric_params,
-            disconnected=disconnected,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.assign_labels = assign_labels
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_components: int | None = None  # type: ignore[assignment]
+    n_init: int = 10
+    assign_labels: str = "kmeans"
+    gamma: float | None = 1.0
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    verbose: bool = False
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         checks.integer(self.n_clusters, "n_clusters", 1, objects.n, " (n_samples)")
         checks.choice(self.disconnected, "disconnected", ("join", "raise"))
         checks.choice(self.assign_labels, "assign_labels", ("kmeans", *ASSIGNMENTS))
         super()._fit(objects, graph)
+        if self.verbose:
+            print(f"Computing label assignment using {self.assign_labels}")
         if self.assign_labels == "kmeans":
             self._cluster()
         else:
-            self._assign(ASSIGNMENTS[self.assign_labels])
+            self._assign()
 
     def _kernel(self, n_features: int) -> Kernel:
         return resolve_kernel(
@@ -221,8 +163,10 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         )
 
     def _cluster(self) -> None:
-        from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
+
+        with defer_interrupts():  # half of an extension module fails at every later import
+            from sklearn.cluster import KMeans
 
         kmeans = KMeans(
             self.n_clusters,
@@ -231,16 +175,17 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
             verbose=int(self.verbose),
         )
         with threadpool_limits(1):  # sums in a fixed order
-            kmeans.fit(self._clustered * self._spread())
+            kmeans.fit(self._cluster_coordinates * self._spread())
         self.labels_ = kmeans.labels_
         self.cluster_centers_ = kmeans.cluster_centers_ / self._spread()
 
-    def _assign(self, assignment: Assignment) -> None:
+    def _assign(self) -> None:
         """Labels from the eigenvectors, the trivial one included; centres are cluster means."""
         trivial = trivial_vector(self.degrees_, self.normalization)
-        Y = self._clustered
+        Y = self._cluster_coordinates
         vectors = np.column_stack([trivial, Y]).astype(np.float64)
-        self.labels_ = assignment(vectors[:, : self.n_clusters], self.random_state)
+        assign = ASSIGNMENTS[self.assign_labels]
+        self.labels_ = assign(vectors[:, : self.n_clusters], self.random_state)
         groups = [Y[self.labels_ == c] for c in range(self.n_clusters)]
         far = np.full(Y.shape[1], np.inf)  # an empty cluster is nearest to nothing
         self.cluster_centers_ = np.array([g.mean(axis=0) if len(g) else far for g in groups])
@@ -271,7 +216,59 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         return super()._check_n_components(n)
 
     @property
-    def _clustered(self) -> Array:
-        """The coordinates that are clustered."""
-        every = self.n_components is None
-        return self.embedding_ if every else self.embedding_[:, : max(self.n_components - 1, 1)]
+    def _cluster_coordinates(self) -> Array:
+        if self.n_components is None:
+            return self.embedding_
+        return self.embedding_[:, : max(self.n_components - 1, 1)]
+
+
+def _cluster_qr(vectors: Array, random_state: Any = None) -> Array:
+    """Clusters by a pivoted QR factorisation (Damle, Minden and Ying 2019).
+
+    The factorisation chooses one row for each cluster; the vectors are rotated so that these rows
+    are as near to unit vectors as possible, and each row gets the label of its largest entry.
+    """
+    k = vectors.shape[1]
+    pivots = qr(vectors.T, pivoting=True)[-1]
+    left, _, right = np.linalg.svd(vectors[pivots[:k]].T)
+    return np.asarray(np.abs(vectors @ (left @ right)).argmax(axis=1))
+
+
+def _discretize(vectors: Array, random_state: Any = None) -> Array:
+    """Clusters by the rotation of eigenvectors to indicator vectors (Yu and Shi 2003).
+
+    Rows are scaled to length 1; then the nearest indicator vectors and the rotation that brings
+    the rows nearest to them are computed alternately.
+    """
+    random = fixed_random_state(random_state)
+    n, k = vectors.shape
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = vectors / np.where(lengths > 0, lengths, 1)
+    for _ in range(STARTS):
+        rotation, before = _spread_rows(rows, random), -np.inf
+        try:
+            for _ in range(ITERATIONS):
+                labels = (rows @ rotation).argmax(axis=1)
+                indicators = np.eye(k)[labels]
+                left, values, right = np.linalg.svd(indicators.T @ rows)
+                if abs(values.sum() - before) < np.finfo(float).eps * n:
+                    break
+                rotation, before = right.T @ left.T, values.sum()
+        except np.linalg.LinAlgError:
+            continue
+        return np.asarray(labels)
+    raise np.linalg.LinAlgError("the singular value decomposition did not converge")
+
+
+def _spread_rows(rows: Array, random: np.random.RandomState) -> Array:
+    """Rows that are as orthogonal to each other as possible, the first one random; columns."""
+    n, k = rows.shape
+    chosen = [rows[random.randint(n)]]
+    nearness = np.zeros(n)
+    for _ in range(1, k):
+        nearness += np.abs(rows @ chosen[-1])
+        chosen.append(rows[int(nearness.argmin())])
+    return np.array(chosen).T
+
+
+ASSIGNMENTS = {"discretize": _discretize, "cluster_qr": _cluster_qr}

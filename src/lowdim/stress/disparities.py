@@ -12,16 +12,15 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.native.dense import product
+from lowdim.backends.native.dense import cholesky_in_place, product, solve_triangle
 from lowdim.checks import Array
-from lowdim.numerics.linear_systems import nonnegative_minimum
 from lowdim.objects.pairs import Pairs
 from lowdim.runtime.scheduling import blocks
 
 DISPARITIES = ("ratio", "interval", "ordinal", "spline")
 TIES = ("primary", "secondary")
 DEGREE, KNOTS = 2, 3  # of the monotone spline: quadratic, with interior knots at the quartiles
-VALUES_AT_ONCE = 2**16  # for which spline functions are evaluated, as sparse matrices first
+VALUES_AT_ONCE = 2**16  # for which spline functions are evaluated
 CURVE_POINTS = 4096  # by which a fitted transformation is stored for new dissimilarities
 
 Fit = Callable[[Array], Array]
@@ -38,20 +37,10 @@ def order_pairs(pairs: Pairs, kind: str) -> Pairs:
 def disparities(pairs: Pairs, kind: str, ties: str) -> Fit:
     """The function that fits the disparities of some pairs to distances.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        In the order of `order_pairs`.
-    kind : {"ratio", "interval", "ordinal", "spline"}
-        "ratio": the dissimilarities themselves. "interval": a + b delta. "ordinal": any monotone
-        function. "spline": a monotone quadratic spline.
-    ties : {"primary", "secondary"}
-        Whether tied dissimilarities may get different disparities ("primary"); for "ordinal".
-
-    Returns
-    -------
-    callable
-        Its results have the weighted mean square 1, except for "ratio".
+    The pairs are in the order of `order_pairs`. `kind` is "ratio", the dissimilarities themselves;
+    "interval", a + b delta; "ordinal", any monotone function; or "spline", a monotone quadratic
+    spline. With `ties` "primary" tied dissimilarities may get different disparities, if ordinal.
+    Disparities have the weighted mean square 1, except for "ratio".
     """
     checks.choice(kind, "disparities", DISPARITIES)
     checks.choice(ties, "ties", TIES)
@@ -100,8 +89,6 @@ def _spline(pairs: Pairs, kind: str) -> Fit:
 
 def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
     """A constant and the I-splines at the values, one basis function per row."""
-    from scipy.interpolate import BSpline
-
     x = values.astype(np.float64, copy=False)
     low, high = x.min(), x.max()
     if not high > low:
@@ -111,9 +98,23 @@ def _i_splines(values: Array, degree: int, n_knots: int) -> Array:
     knots = np.concatenate([[low] * (degree + 1), inner, [high] * (degree + 1)])
     basis = np.empty((len(knots) - degree - 1, len(x)))
     for part in blocks(len(x), VALUES_AT_ONCE):
-        pieces = BSpline.design_matrix(x[part], knots, degree).toarray().T
+        pieces = _b_splines(x[part], knots, degree)
         basis[:, part] = np.cumsum(pieces[::-1], axis=0)[::-1]
     return basis
+
+
+def _b_splines(x: Array, knots: Array, degree: int) -> Array:
+    """The B-splines at x, one per row, by de Boor's recursion in NumPy.
+
+    SciPy's may be compiled with fused products, and then have other bits on another processor.
+    """
+    interval = np.searchsorted(knots[degree + 1 : -degree - 1], x, side="right") + degree
+    pieces = (np.arange(len(knots) - 1)[:, None] == interval).astype(np.float64)
+    for d in range(1, degree + 1):
+        width = (knots[d:] - knots[:-d])[:, None]
+        rise = (x - knots[:-d, None]) / np.where(width > 0, width, 1) * (width > 0)
+        pieces = rise[:-1] * pieces[:-1] + (1 - rise[1:]) * (width[1:] > 0) * pieces[1:]
+    return np.asarray(pieces)
 
 
 def curve(values: Array, fitted: Array) -> Array:
@@ -134,3 +135,33 @@ def apply_curve(points: Array, values: Array) -> Array:
     inside = np.interp(values, x, y)
     beyond = np.maximum(values / x[-1], 1) if x[-1] > 0 else 1
     return np.asarray(inside * beyond, dtype=values.dtype)
+
+
+def nonnegative_minimum(A: Array, t: Array) -> Array:
+    """The w >= 0 that minimises w'Aw - 2 w't, for a small positive definite A.
+
+    Lawson and Hanson's (1974) method of active sets, on the normal equations.
+    """
+    n = len(t)
+    w, free = np.zeros(n), np.zeros(n, dtype=bool)
+    for _ in range(10 * n):
+        gain = np.where(free, -np.inf, t - (A * w).sum(axis=1))
+        if not gain.max() > 1e-12 * np.abs(t).max():
+            break
+        free[gain.argmax()] = True
+        while True:
+            inside = np.flatnonzero(free)
+            L = np.ascontiguousarray(A[np.ix_(inside, inside)])
+            cholesky_in_place(L)
+            half = solve_triangle(L, t[inside][:, None])
+            goal = np.zeros(n)
+            goal[inside] = solve_triangle(L, half, transposed=True)[:, 0]
+            leaving = free & (goal <= 0)
+            if not leaving.any():
+                break
+            share = (w[leaving] / (w[leaving] - goal[leaving])).min()
+            w += share * (goal - w)
+            free &= w > 1e-15 * np.abs(w).max()
+            w[~free] = 0
+        w = goal
+    return w

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +28,7 @@ MAX_STEP = 5.0  # of a quasi-Newton step, in units of the Guttman step
 # The first steps are Guttman steps, because from a bad start long steps lead to worse minima: at
 # most PLAIN_STEPS, until one lowers the stress by less than SETTLED times the sum of squares.
 PLAIN_STEPS, SETTLED = 40, 1e-4
+CG_STEPS, CG_TOLERANCE = 200, 1e-6  # the residual decreases by a factor of 1000
 FACTORED_FROM = 0.1  # share of known pairs from which V is factored instead of solved iteratively
 
 Solve = Callable[[Array], Array]
@@ -42,28 +43,8 @@ class Majorized(NamedTuple):
     history: Array
 
 
-def smacof(
-    D: Array,
-    start: Array,
-    monitor: Monitor,
-    *,
-    eps: float = 1e-6,
-) -> Majorized:
-    """Minimise the stress sum_{i<j} (d_ij - |x_i - x_j|)^2 of a full matrix, for which V+ = 1/n.
-
-    Parameters
-    ----------
-    D : array of shape (n, n)
-    start : array of shape (n, dim)
-    monitor : Monitor
-    eps : float
-        Iterations end when the stress decreases by less than eps times the sum of squared
-        dissimilarities.
-
-    Returns
-    -------
-    Majorized
-    """
+def smacof_matrix(D: Array, start: Array, monitor: Monitor, *, eps: float = 1e-6) -> Majorized:
+    """Minimise the stress sum_{i<j} (d_ij - |x_i - x_j|)^2 of a full matrix, for which V+ = 1/n."""
     X = np.ascontiguousarray(start, dtype=D.dtype)
     return descend(
         lambda X: backend().stress_gradient(D, X),
@@ -81,6 +62,29 @@ def sum_of_squares(D: Array) -> float:
     return float(rows.sum(dtype=np.float64)) / 2
 
 
+class Restriction(Protocol):
+    """An admissible set of maps, to which majorization is restricted."""
+
+    scales: bool  # whether the set holds all multiples of a map
+
+    def begin(self, X: Array) -> Array:
+        """The start moved into the set."""
+
+    def objective(self, stress: Objective, pairs: Pairs) -> Objective:
+        """The stress and half of its gradient, with the springs that draw the map to the set."""
+
+    def solve(self, pairs: Pairs) -> Solve:
+        """The function from half of the gradient to the Guttman step within the set."""
+
+
+class PairSolver(Protocol):
+    """Minimises the stress of pairs from a start; see `smacof_pairs`."""
+
+    def __call__(
+        self, pairs: Pairs, fit: Fit | None, start: Array, monitor: Monitor, /, *, eps: float
+    ) -> Majorized: ...
+
+
 def smacof_pairs(
     pairs: Pairs,
     fit: Fit | None,
@@ -88,12 +92,15 @@ def smacof_pairs(
     monitor: Monitor,
     *,
     eps: float = 1e-6,
+    restriction: Restriction | None = None,
 ) -> Majorized:
-    """As `smacof` for weighted pairs, whose disparities are fitted again in every iteration.
+    """As `smacof_matrix` for weighted pairs, whose disparities are fitted again in every iteration.
 
     Without `fit` the disparities are the dissimilarities.
     """
     X = np.ascontiguousarray(start, dtype=pairs.values.dtype)
+    if restriction is not None:
+        X = restriction.begin(X)
     first, second, weights = pairs.first, pairs.second, pairs.weights
 
     def disparity_stress(X: Array) -> tuple[float, Array]:
@@ -107,18 +114,14 @@ def smacof_pairs(
     d = backend().pair_distances(first, second, X)
     targets = pairs.values if fit is None else fit(d)
     total, squares = pairs.sum_of_squares(targets), pairs.sum_of_squares(d)
-    if squares > 0:  # scale the start to the disparities
+    if squares > 0 and (restriction is None or restriction.scales):  # the start to the disparities
         fits = (total + squares - pairs.sum_of_squares(targets - d)) / 2
         X = X * X.dtype.type(fits / squares)
     del d, targets  # as large as all pairs together
-    return descend(
-        objective,
-        inverse_of_v(pairs),
-        X,
-        total=total,
-        eps=eps,
-        monitor=monitor,
-    )
+    solve = inverse_of_v(pairs) if restriction is None else restriction.solve(pairs)
+    if restriction is not None:
+        objective = restriction.objective(objective, pairs)
+    return descend(objective, solve, X, total=total, eps=eps, monitor=monitor)
 
 
 def descend(
@@ -132,22 +135,9 @@ def descend(
 ) -> Majorized:
     """Minimise a stress by quasi-Newton steps, or Guttman steps where these do not lower it.
 
-    Parameters
-    ----------
-    objective : Objective
-        The stress and half of its gradient.
-    solve : callable
-        From g to V+ g.
-    start : array of shape (n, dim)
-    total : float
-        Weighted sum of squared disparities.
-    eps : float
-        Iterations end when the stress decreases by less than eps * total.
-    monitor : Monitor
-
-    Notes
-    -----
-    Each iteration evaluates the objective once; a rejected step counts as an iteration.
+    The objective returns the stress and half of its gradient; `solve` is the function from g to
+    V+ g. Iterations end when the stress decreases by less than eps times `total`, the weighted sum
+    of squared disparities. Each evaluates the objective once; a rejected step counts as one.
     """
     X = start
     stress, g = objective(X)
@@ -159,18 +149,9 @@ def descend(
         fell = np.inf
 
         def state() -> dict[str, Any]:
-            return {
-                "X": X,
-                "g": g,
-                "step": step,
-                "stress": stress,
-                "history": np.array(history),
-                "past": list(past),
-                "failed": failed,
-                "settled": settled,
-                "fell": fell,
-                "ended": ended,
-            }
+            flags = {"failed": failed, "settled": settled, "fell": fell, "ended": ended}
+            here = {"X": X, "g": g, "step": step, "stress": stress}
+            return {**here, "history": np.array(history), "past": list(past), **flags}
 
         if (saved := monitor.load_state({"X": X, "g": g, "step": step})) is not None:
             X, g, step, stress = (saved[name] for name in ("X", "g", "step", "stress"))
@@ -238,7 +219,15 @@ def inverse_of_v(pairs: Pairs) -> Solve:
         return _cholesky_solver(pairs, own, scale)
     W = pairs.graph(own)
     degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
-    return lambda g: _conjugate_gradients(W, degrees, g)
+
+    def solve(g: Array) -> Array:
+        def product(p: Array) -> Array:
+            return np.asarray(degrees * p - backend().spmm(W, p))
+
+        s = conjugate_gradients(product, degrees, g, steps=CG_STEPS, tolerance=CG_TOLERANCE)
+        return np.asarray(s - s.mean(axis=0), dtype=g.dtype)
+
+    return solve
 
 
 def _cholesky_solver(pairs: Pairs, weights: Array, scale: float) -> Solve:
@@ -256,23 +245,25 @@ def _cholesky_solver(pairs: Pairs, weights: Array, scale: float) -> Solve:
     return solve
 
 
-def _conjugate_gradients(W: Any, degrees: Array, g: Array) -> Array:
-    """Solve V s = g, preconditioned by the degrees, for all columns at once."""
-    s = np.zeros(g.shape)
-    left = g.astype(np.float64)
-    ready = left / degrees
-    p = ready.copy()
+def conjugate_gradients(
+    product: Solve, diagonal: Array, g: Array, *, steps: int, tolerance: float
+) -> Array:
+    """Solve A s = g for all columns at once, preconditioned by the diagonal of A.
+
+    `product` is the function from s to A s, and `tolerance` that of squared norms.
+    """
+    s, left = np.zeros(g.shape), g.astype(np.float64)
+    p = ready = left / diagonal
     gain = (left * ready).sum(axis=0)
-    goal = 1e-6 * gain  # squared norms: the residual decreases by a factor of 1000
-    for _ in range(200):
+    goal = tolerance * gain
+    for _ in range(steps):
         if (gain <= goal).all():
             break
-        product = degrees * p - backend().spmm(W, p)
-        curved = (p * product).sum(axis=0)
-        alpha = np.where(curved > 0, gain / np.where(curved > 0, curved, 1), 0)
-        s += alpha * p
-        left -= alpha * product
-        ready = left / degrees
-        before, gain = gain, (left * ready).sum(axis=0)
-        p = ready + np.where(before > 0, gain / np.where(before > 0, before, 1), 0) * p
-    return np.asarray(s - s.mean(axis=0), dtype=g.dtype)
+        image = product(p)
+        curved = (p * image).sum(axis=0)
+        alpha = np.divide(gain, curved, out=np.zeros_like(gain), where=curved > 0)
+        s, left = s + alpha * p, left - alpha * image
+        ready, before = left / diagonal, gain
+        gain = (left * ready).sum(axis=0)
+        p = ready + np.divide(gain, before, out=np.zeros_like(gain), where=before > 0) * p
+    return s

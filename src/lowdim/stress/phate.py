@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, check_random_state
-from lowdim.estimator import Embedder, links, neighbors
-from lowdim.estimator.checkpoints import restore_or_compute_graph
+from lowdim.checks import Array, fixed_random_state
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters, neighbors
 from lowdim.estimator.fitted_state import Numbers, any_number, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
+from lowdim.estimator.links import keep_known
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.kernels import kernel_distances
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.objects.pairs import dense_pairs
-from lowdim.runtime.callbacks import Callback, CheckpointFile, Monitor
+from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.spectral.starts import classical_start
-from lowdim.stress.mds.problems import FullStress, PairStress, StressProblem
+from lowdim.stress.mds.problems import FullStress, PairStress
 
 SCALINGS = ("classic", "metric", "nonmetric")
 SMALLEST_WEIGHT = 1e-4  # weights of the kernel below it are zero
@@ -34,7 +35,8 @@ SKETCH, STEPS = 64, 8  # columns and steps of the random walk by which landmarks
 CLUSTER_ITERATIONS = 5
 
 
-class PHATE(Embedder):
+@declare_parameters
+class PHATE(Iterative, Embedder):
     """PHATE: trajectories, branches and clusters by the potential of heat diffusion.
 
     k-NN -> alpha-decay kernel -> random walk of t steps -> log probabilities -> metric MDS
@@ -45,8 +47,7 @@ class PHATE(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=5
         The neighbour whose distance is the width of the kernel at an object; `knn` in phate.
     decay : float, default=40
@@ -56,7 +57,7 @@ class PHATE(Embedder):
         Number of steps. "auto": the knee of the von Neumann entropy of the walk as a function of
         its steps, below which noise and above which structure is lost.
     t_max : int, default=100
-        Largest number of steps that "auto" considers.
+        Largest number of steps that "auto" considers, at most 10,000.
     gamma : float, default=1
         Which function of the probabilities is compared: 1 is the logarithm, 0 the square root, -1
         the probabilities themselves; values between are powers.
@@ -72,7 +73,6 @@ class PHATE(Embedder):
         Iterations of MDS end when the stress decreases by less than eps times the sum of squared
         distances.
     $graph_metric
-    $metric_params
     random_state : int, RandomState or None, default=None
         Seed of the groups; None stands for 0.
     $n_jobs
@@ -82,8 +82,7 @@ class PHATE(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
+    $embedding
     t_ : int
         Number of steps.
     entropy_ : array of shape (t_max,)
@@ -112,6 +111,9 @@ class PHATE(Embedder):
     the kernel. An object at distance zero from a training object gets its coordinates, so
     ``transform(X_train)`` equals `embedding_`.
 
+    The map by landmarks is another one than that of all objects: branches may lie in another order
+    around the middle, as with other landmarks. In phate this is so too.
+
     Unlike phate, vectors are not replaced by 100 principal components first, and the entropy is
     that of the eigenvalues of the walk.
 
@@ -136,8 +138,7 @@ class PHATE(Embedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> alpha-decay kernel -> random walk of t steps -> log probabilities -> MDS",
-        keeps="branches and trajectories, and how they hang together",
+        keeps="branches and trajectories, and how they are connected",
         when="data are a noisy tree or trajectories, such as cells that develop",
         cost="a neighbour search and m^3 for m landmarks",
         extends="weighted mean of the neighbours' landmarks; barycentric inverse",
@@ -160,46 +161,19 @@ class PHATE(Embedder):
 
     fit = neighbors.fit_with_graph
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 5,
-        decay: float = 40,
-        t: int | str = "auto",
-        t_max: int = 100,
-        gamma: float = 1.0,
-        n_landmarks: int | None = 2000,
-        mds: str = "metric",
-        max_iter: int = 300,
-        eps: float = 1e-6,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.decay = decay
-        self.t = t
-        self.t_max = t_max
-        self.gamma = gamma
-        self.n_landmarks = n_landmarks
-        self.mds = mds
-        self.max_iter = max_iter
-        self.eps = eps
-        self.metric = metric
-        self.metric_params = metric_params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int = 5
+    decay: float = 40
+    t: int | str = "auto"
+    t_max: int = 100
+    gamma: float = 1.0
+    n_landmarks: int | None = 2000
+    mds: str = "metric"
+    max_iter: int = 300
+    eps: float = 1e-6
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
 
     def _memory(self, fit: Problem) -> float:
         m = fit.object_count("n_landmarks") or fit.n
@@ -212,12 +186,14 @@ class PHATE(Embedder):
         dim = self._check_n_components(objects.n)
         self._check_parameters()
         K, self.widths_ = alpha_decay_kernel(self, objects, graph)
-        random = check_random_state(0 if self.random_state is None else self.random_state)
+        random = fixed_random_state(self.random_state)
         self.affinity_matrix_, self.landmark_of_ = K, group_objects(K, self.n_landmarks, random)
         S, mass = symmetric_walk(K, self.landmark_of_)
         with blas_on_one_thread():
             values, vectors = np.linalg.eigh(S)
-        self.t_ = self._steps(np.abs(values))
+        if isinstance(self.t, str):
+            self.entropy_ = von_neumann_entropy(np.abs(values), int(self.t_max))
+        self.t_ = 1 + knee(self.entropy_) if isinstance(self.t, str) else int(self.t)
         P = walk_probabilities(values, vectors, mass, self.t_)
         U = potential(P, self.gamma)
         U -= U.mean(axis=0)
@@ -231,7 +207,7 @@ class PHATE(Embedder):
         checks.real(self.decay, "decay", 0, open_low=True)
         checks.real(self.gamma, "gamma", -1, 1)
         checks.choice(self.mds, "mds", SCALINGS)
-        checks.integer(self.t_max, "t_max", 2)
+        checks.integer(self.t_max, "t_max", 2, 10_000)
         checks.integer(self.max_iter, "max_iter", 1)
         checks.real(self.eps, "eps", 0)
         if isinstance(self.t, str):
@@ -241,13 +217,6 @@ class PHATE(Embedder):
         if self.n_landmarks is not None:
             checks.integer(self.n_landmarks, "n_landmarks", self.n_components + 1)
 
-    def _steps(self, sizes: Array) -> int:
-        """The number of steps: given, or the knee of the entropy."""
-        if not isinstance(self.t, str):
-            return int(self.t)
-        self.entropy_ = von_neumann_entropy(sizes, int(self.t_max))
-        return 1 + knee(self.entropy_)
-
     def _scale(self, D: Array, dim: int) -> Array:
         """Coordinates of distances, by classical scaling and then by majorization of stress."""
         Y = np.zeros((len(D), dim))
@@ -256,17 +225,14 @@ class PHATE(Embedder):
         self.stress_, self.n_iter_ = np.nan, 0
         if self.mds == "classic" or not D.any():
             return Y
-        problems: list[StressProblem] = [FullStress(D)]
+        problems: list[FullStress | PairStress] = [FullStress(D)]
         if self.mds == "nonmetric":
             problems.append(PairStress(dense_pairs(D), "ordinal", "primary", sparse=False))
         for problem in problems:
-            best = problem.minimize([Y], self._new_monitor, self.eps)[0]
+            best = problem.minimize([Y], partial(self._monitor, self.max_iter), self.eps)[0]
             Y, self.stress_, self.history_ = best.embedding, best.stress, best.history
         self.n_iter_ = max(1, len(self.history_) - 1)
         return Y
-
-    def _new_monitor(self) -> Monitor:
-        return self._monitor(self.max_iter)
 
     def _transform(self, new: NewObjects) -> Array:
         k = min(MORE * self.n_neighbors, len(self.embedding_))
@@ -277,7 +243,7 @@ class PHATE(Embedder):
         Y = self.landmark_embedding_[self.landmark_of_[nearest]]
         mean = np.einsum("mk,mkc->mc", w / w.sum(axis=1, keepdims=True), Y)
         Y = mean.astype(self.embedding_.dtype, copy=False)
-        return links.keep_known(Y, self.embedding_, nearest, distances)
+        return keep_known(Y, self.embedding_, nearest, distances)
 
 
 def decay_weights(distances: Array, widths: Array, decay: float) -> Array:
@@ -293,12 +259,10 @@ def alpha_decay_kernel(
     estimator: Any, objects: Objects, graph: NeighborGraph | None
 ) -> tuple[Any, Array]:
     """The symmetric kernel as a CSR matrix, 1 on its diagonal, and the width at each object."""
-    from scipy.sparse import csr_array, eye_array
-
     n, wanted = objects.n, estimator._n_wanted(objects.n)
     lists = neighbors.user_graph(objects, graph)
     if lists is None:
-        lists = restore_or_compute_graph(lambda: _reaching_graph(estimator, objects, wanted))
+        lists = neighbors.kept_graph(lambda: _reaching_graph(estimator, objects, wanted))
     edges = lists.csr()
     weights, widths = _directed_weights(estimator, edges)
     directed = csr_array((weights, edges.indices, edges.indptr), shape=(n, n), copy=True)
@@ -331,7 +295,8 @@ def group_objects(K: Any, count: int | None, random: np.random.RandomState) -> A
 
     Distributions after a few steps are compared by a random projection of them.
     """
-    from sklearn.cluster import KMeans
+    with defer_interrupts():  # half of an extension module fails at every later import
+        from sklearn.cluster import KMeans
 
     n = K.shape[0]
     if count is None or n <= count:
@@ -355,8 +320,6 @@ def symmetric_walk(K: Any, groups: Array) -> tuple[Array, Array]:
     A step between groups leads from a group to an object and from that to a group. If every group
     is one object, it is a step between objects.
     """
-    from scipy.sparse import csr_array
-
     n, m = len(groups), int(groups.max()) + 1
     degrees = np.asarray(K.sum(axis=1))
     if m == n:

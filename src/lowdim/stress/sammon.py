@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,17 +12,14 @@ from lowdim import checks
 from lowdim.backends.native.dense import product, symmetric_eigen
 from lowdim.checks import Array, check_random_state
 from lowdim.distances.matrices import finite_rows
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import any_number, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.quasi_newton import Minimum, lbfgs
 from lowdim.numerics.starts import check_start, random_start, separate_points
 from lowdim.objects.identical import merge_identical, zero_up_to
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects, relative_dissimilarities
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 from lowdim.runtime.scheduling import blocks
 from lowdim.spectral.starts import classical_start
 from lowdim.stress.placement import place_by_stress
@@ -33,7 +31,8 @@ FARTHEST = 1e60  # in units of the training data's largest dissimilarity
 NEW_ROWS = 1024  # new objects placed at once
 
 
-class Sammon(Embedder):
+@declare_parameters
+class Sammon(Iterative, Embedder):
     """Sammon's mapping: distances on the map fit dissimilarities, relative to their size.
 
     stress with w = 1/delta -> quasi-Newton or majorization
@@ -46,12 +45,8 @@ class Sammon(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
-    metric : str or callable, default="euclidean"
-        Name of a SciPy metric, "gower", "nan_euclidean", a function of two objects, or
-        "precomputed".
-    $metric_params
+    $n_components
+    $named_metric
     method : {"lbfgs", "majorize"}, default="lbfgs"
         Quasi-Newton steps, or Guttman transforms with weights 1/delta, which need more iterations.
     init : str or array of shape (n_samples, n_components), default="classical"
@@ -78,8 +73,7 @@ class Sammon(Embedder):
         Sammon's stress, between 0 and 1 from the classical start.
     history_ : array of shape (n_iter + 1,)
         The stress at the start and after each iteration; it never increases.
-    n_iter_ : int
-        Number of iterations.
+    $n_iter
 
     See Also
     --------
@@ -115,11 +109,10 @@ class Sammon(Embedder):
     """
 
     traits = Traits(
-        sentence="stress with w = 1/delta -> quasi-Newton or majorization",
         keeps="distances, each to its own scale: the small ones as carefully as the large",
         when="some hundreds or thousands of objects whose small distances matter too",
         cost="n^2 per iteration, n^3 once, n^2 memory",
-        extends="least own stress on the frozen map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="Sammon 1969; majorization: de Leeuw and Heiser 1980",
         power=2.2,
     )
@@ -129,38 +122,15 @@ class Sammon(Embedder):
 
     _units: ClassVar = {"embedding_": 1, "init": 1}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        method: str = "lbfgs",
-        init: Any = "classical",
-        epsilon: float = 0.0,
-        max_iter: int = 500,
-        tol: float = 1e-9,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.method = method
-        self.init = init
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    method: str = "lbfgs"
+    init: Any = "classical"
+    epsilon: float = 0.0
+    max_iter: int = 500
+    tol: float = 1e-9
 
     def _memory(self, fit: Problem) -> float:
         return 2 * fit.square + fit.distances
@@ -186,8 +156,11 @@ class Sammon(Embedder):
         solve, x = METHODS[self.method], stress.encode(start)
         minimum = solve(stress, x, monitor, tol=self.tol, show=show)
         Y = stress.decode(minimum.x)[kinds]
-        Y = Y - Y.mean(axis=0) if isinstance(self.init, str) else Y
-        self.embedding_ = np.asarray(self._rotate(Y) * unit, dtype=D.dtype)
+        if isinstance(self.init, str):  # else the coordinates stay those of the start
+            Y = Y - Y.mean(axis=0)
+            axes = symmetric_eigen(product(Y.T, Y.T))[1][:, ::-1]
+            Y = fix_signs(product(Y, axes.T))
+        self.embedding_ = np.asarray(Y * unit, dtype=D.dtype)
         self.stress_, self.history_ = float(minimum.value), minimum.history
         self.n_iter_ = max(1, len(minimum.history) - 1)
 
@@ -211,12 +184,6 @@ class Sammon(Embedder):
             scaling = classical_start(inside, most)
             start[:, : scaling.shape[1]] = scaling
         return separate_points(start)
-
-    def _rotate(self, Y: Array) -> Array:
-        if not isinstance(self.init, str):
-            return Y
-        axes = symmetric_eigen(product(Y.T, Y.T))[1][:, ::-1]
-        return fix_signs(product(Y, axes.T))
 
     def _transform(self, new: NewObjects) -> Array:
         out = np.empty((new.n, self.embedding_.shape[1]), dtype=self.embedding_.dtype)

@@ -29,16 +29,9 @@ class SammonStress:
     """E(X) = 1/c sum_{i<j} w_ij (delta_ij - |x_i - x_j|)^2, c = sum_{i<j} delta_ij, as a function
     of Z = L'X.
 
-    Parameters
-    ----------
-    D : array of shape (n, n)
-        Dissimilarities delta.
-    mass : array of shape (n,)
-        Number of identical objects that each object represents.
-    floor : float
-        w_ij = 1/delta_ij, and pairs with delta_ij <= floor are left out, if `epsilon` is 0.
-    epsilon : float
-        If positive, w_ij = 1/max(delta_ij, epsilon) for all pairs.
+    `mass` is the number of identical objects that each object represents. If `epsilon` is 0,
+    w_ij = 1/delta_ij and pairs with delta_ij <= `floor` are left out; else w_ij = 1/max(delta_ij,
+    epsilon) for all pairs.
     """
 
     def __init__(self, D: Array, mass: Array, floor: float, epsilon: float) -> None:

@@ -23,7 +23,7 @@ from lowdim.studio.files import find_file, list_folder, store_upload
 from lowdim.studio.forms import forms
 from lowdim.studio.question_routes import QUESTIONS
 from lowdim.studio.records import Dataset, Map
-from lowdim.studio.requests import Routes, binary, query_number, read_json
+from lowdim.studio.requests import Routes, binary, check_integers, query_number, read_json
 from lowdim.studio.studio import Studio
 from lowdim.studio.toys import TOYS
 
@@ -35,6 +35,8 @@ CONTENT = {
     ".woff2": "font/woff2",
     ".png": "image/png",
 }
+
+MOST_LETTERS = 200  # of an annotation
 
 ROUTES = Routes()
 
@@ -107,10 +109,10 @@ def list_files(studio: Studio, _: None, request: Request) -> Any:
 
 @ROUTES.add("POST", "/api/datasets", 201)
 async def open_dataset(studio: Studio, _: None, request: Request) -> Any:
-    asked = await read_json(request)
-    if "toy" in asked:
-        return (await studio.open_toy(asked["toy"], asked.get("values", {}))).public()
-    return (await studio.open_file(find_file(studio.root, asked.get("path")))).public()
+    body = await read_json(request)
+    if "toy" in body:
+        return (await studio.open_toy(body["toy"], body.get("values", {}))).public()
+    return (await studio.open_file(find_file(studio.root, body.get("path")))).public()
 
 
 @ROUTES.add("PUT", "/api/uploads/{name}", 201)
@@ -122,6 +124,15 @@ async def upload(studio: Studio, _: None, request: Request) -> Any:
 @ROUTES.add("PATCH", "/api/datasets/{id}")
 async def change_dataset(studio: Studio, dataset: Dataset, request: Request) -> Any:
     return (await studio.change_dataset(dataset, await read_json(request))).public()
+
+
+@ROUTES.add("PATCH", "/api/datasets/{id}/annotations")
+async def annotate(studio: Studio, dataset: Dataset, request: Request) -> Any:
+    body = await read_json(request)
+    rows, text = check_integers(body.get("rows"), dataset.about["n"], "rows"), body.get("text")
+    if not isinstance(text, str) or len(text) > MOST_LETTERS:
+        raise Refused(f"text must be a string of at most {MOST_LETTERS} characters.")
+    return studio.annotate(dataset, rows, text.strip()).public()
 
 
 @ROUTES.add("DELETE", "/api/datasets/{id}")

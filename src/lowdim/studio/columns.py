@@ -27,12 +27,16 @@ def describe_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         "places": {},
     }
     features = set(table.columns or table.file_columns)
+    text = table.recipe.text.column if table.recipe and table.recipe.text else None
+    made = features if text else set()  # of the text, not columns of the file
     names = [*table.labels, *(name for name in table.file_columns if name not in table.labels)]
+    names = [name for name in names if name not in made]
     described = []
     for name in names[:MOST_COLUMNS]:
         values = np.asarray(table.labels.get(name, table.file_columns.get(name)))
         is_id = table.ids is not None and name == table.id_name
         role = "id" if is_id else "label" if name in table.labels else "feature"
+        role = "text" if name == text else role
         if role == "feature" and not _is_feature(name, features):
             role = "ignore"
         column = _describe(name, values, role, stored)

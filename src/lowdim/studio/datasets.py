@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.messages import spell_arguments
+from lowdim.messages import collect_warnings, plural, spell_arguments
 from lowdim.studio.columns import choose_label, describe_columns
 
 LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
@@ -39,14 +39,11 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     dict
         The description of the data set for the page.
     """
-    import warnings
-
     from lowdim import tables
 
-    with spell_arguments(_spell_in_studio), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with spell_arguments(_spell_in_studio), collect_warnings() as messages:
         table = tables.read(source["path"], kind=source.get("kind", "auto"), **_arguments(choices))
-    notes = [*table.notes, *(str(one.message) for one in caught)]
+    notes = [*table.notes, *messages]
     place = Path(folder)
     _write_objects(place, table.X)
     columns, stored = describe_columns(table)
@@ -56,31 +53,35 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
     label = choose_label(choices.get("label"), columns)
-    center, scale = _scaling(table)
+    text = _arguments(choices).get("text")
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
+    ids = None if table.ids is None else [str(one) for one in table.ids]
     private = {
         "metric": table.metric,
         "features": table.columns or [f"x{i}" for i in range(n_features or 0)],
         "texts": stored["texts"],
         "categories": stored["categories"],
+        "text": text,
         "places": stored["places"],
-        "ids": None if table.ids is None else [str(one) for one in table.ids],
-        "center": center,
-        "scale": scale,
-        "recipe": None if table.recipe is None else table.recipe.to_dict(),
+        "ids": ids,
+        "id_name": table.id_name,
+        "recipe": None if table.recipe is None or text else table.recipe.to_dict(),
         "arguments": _arguments(choices),
     }
     (place / "data.json").write_text(json.dumps(private), encoding="utf-8")
+    _write_letters(place)
     return {
         "n": table.n_rows,
         "d": n_features,
         "metric": table.metric,
         "columns": columns,
-        "more": max(0, len(table.file_columns) - len(columns)),
+        "more": 0 if text else max(0, len(table.file_columns) - len(columns)),
         "label": label,
         "ids": None if table.ids is None else table.id_name,
         "images": shape,
         "standardize": bool(choices.get("standardize", False)),
+        "counts": _counts(choices, notes),
+        "transpose": bool(choices.get("transpose", False)),
         "labels_known": label is not None,
         "hints": [note for note in notes if _is_hint(note)],
         "notes": [note for note in notes if not _is_hint(note)],
@@ -92,23 +93,34 @@ def _arguments(choices: dict[str, Any]) -> dict[str, Any]:
     roles: dict[str, str] = choices.get("roles", {})
     by_role = {
         role: [name for name, own in roles.items() if own == role]
-        for role in ("feature", "label", "id", "ignore")
+        for role in ("feature", "label", "id", "ignore", "text")
     }
     arguments: dict[str, Any] = {
         "standardize": bool(choices.get("standardize", False)),
         "missing": choices.get("missing", "mean"),
     }
+    arguments |= {name: True for name in ("counts", "transpose") if choices.get(name)}
     if roles:
         arguments |= {"labels": by_role["label"], "drop": by_role["ignore"]}
         arguments["id"] = by_role["id"][0] if by_role["id"] else None
-        if not choices.get("more"):
+        if by_role["text"]:
+            arguments["text"] = by_role["text"][0]
+        elif not choices.get("more"):
             arguments["features"] = by_role["feature"]
         arguments["categorical"] = "onehot" if choices.get("text_features") else "label"
     return arguments
 
 
+def _counts(choices: dict[str, Any], notes: list[str]) -> bool | None:
+    """Whether counts are normalised; None if the features do not look like counts."""
+    if choices.get("counts"):
+        return True
+    return False if any(SPELLINGS["counts"] in note for note in notes) else None
+
+
 SPELLINGS = {
     "standardize": 'the switch "Standardise features"',
+    "counts": 'the switch "Normalise counts"',
     "missing": 'the choice "Missing values"',
     "drop": 'the role "Ignored"',
     "labels": 'the role "Label"',
@@ -135,9 +147,14 @@ def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> 
     if about["d"] is None:
         made_of = "distances"
     else:
-        how = "standardised" if about["standardize"] else "as they are"
-        made_of = f"{about['d']:,} feature{'s' * (about['d'] != 1)} {how}"
-    arguments = [private["arguments"][name] for name in ("standardize", "missing")]
+        how = [
+            word
+            for word, name in (("normalised as counts", "counts"), ("standardised", "standardize"))
+            if about.get(name)
+        ]
+        made_of = f"{plural(about['d'], 'feature')} {' and '.join(how) or 'as they are'}"
+        made_of += f" of {private['text']}" if private.get("text") else ""
+    arguments = [private["arguments"].get(name) for name in ("standardize", "missing", "counts")]
     key = json.dumps([private["metric"], private["features"], arguments, about["n"]]).encode()
     key += b"" if rows is None else rows.tobytes()
     return {"made_of": made_of, "data_key": f"{crc32(key):08x}", "hints": about["hints"]}
@@ -208,6 +225,27 @@ def read_value(folder: Path, name: str, row: int) -> Any:
     return None if code < 0 else about["categories"][name][code]
 
 
+def _write_letters(folder: Path) -> None:
+    """Write the ids and the columns of text in lower case as bytes, for searches."""
+    about = read_about(folder)
+    for name, texts in [(None, about["ids"] or []), *about["texts"].items()]:
+        lines = [("" if one is None else one).lower().replace("\n", " ").encode() for one in texts]
+        letters = np.frombuffer(b"\n".join([*lines, b""]), np.uint8)
+        np.save(_file_of_letters(folder, name), letters)
+
+
+def read_letters(folder: Path, name: str | None) -> Array:
+    """All texts of a column, or the ids, in lower case as bytes; each ends with a line feed."""
+    if not _file_of_letters(folder, name).exists():  # an earlier version has prepared the data
+        _write_letters(folder)
+    return np.asarray(np.load(_file_of_letters(folder, name)))
+
+
+def _file_of_letters(folder: Path, name: str | None) -> Path:
+    place = "" if name is None else list(read_about(folder)["texts"]).index(name)
+    return folder / f"letters{place}.npy"
+
+
 def _date_text(days: float) -> str:
     """Days since 1970 as a date, with the time unless it is midnight."""
     minutes = np.datetime64(round(days * 1440), "m")
@@ -223,14 +261,6 @@ def read_labels(folder: Path, name: str) -> Array:
     if values is None:
         raise KeyError(name)
     return values
-
-
-def _scaling(table: Any) -> tuple[list[float] | None, list[float] | None]:
-    """Centre and scale of standardised features."""
-    recipe = table.recipe
-    if recipe is None or recipe.center is None:
-        return None, None
-    return list(map(float, recipe.center)), list(map(float, recipe.scale))
 
 
 # --- images -------------------------------------------------------------------------------
@@ -251,11 +281,7 @@ def _write_images(
         shape = shape["shape"] if isinstance(shape, dict) else shape
         if math.prod(shape) != table.X.shape[1]:
             return None
-        pictures = np.asarray(table.X, dtype=np.float64)
-        center, scale = _scaling(table)
-        if center is not None and scale is not None:
-            pictures = pictures * scale + center
-        pictures = pictures.reshape(-1, *shape)
+        pictures = table.recipe.undo(np.asarray(table.X, dtype=np.float64)).reshape(-1, *shape)
     low, high = float(pictures.min()), float(pictures.max())
     pictures = ((pictures - low) * (255 / ((high - low) or 1))).round().astype(np.uint8)
     np.save(folder / "images.npy", pictures)

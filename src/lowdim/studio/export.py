@@ -10,6 +10,7 @@ import numpy as np
 
 from lowdim.catalog import find
 from lowdim.checks import Array
+from lowdim.studio import questions
 from lowdim.studio.datasets import View, read_about, read_column, read_labels, read_objects
 from lowdim.studio.records import Dataset, Map
 from lowdim.studio.toys import TOYS
@@ -21,8 +22,8 @@ MOST_FEATURES = 60  # columns of a report
 # --- tables and the report: these run in the helper process ------------------------------------
 
 
-def write_table(path: str, view: View, points: Array | None) -> None:
-    """Write coordinates with ids and labels; of all points of a map, or of some."""
+def write_table(path: str, view: View, points: Array | None, annotations: dict[str, str]) -> None:
+    """Write coordinates with ids, labels and annotations; of all points of a map, or of some."""
     from lowdim import tables
 
     Y = np.load(view.coordinates)
@@ -34,20 +35,44 @@ def write_table(path: str, view: View, points: Array | None) -> None:
     labels = _label_columns(view, rows)
     if ids is None:
         labels = {"row": rows, **labels}
+    if annotations:
+        labels["annotation"] = np.array([annotations.get(str(row), "") for row in rows.tolist()])
     names = [f"{view.method.lower()}{i}" for i in range(Y.shape[1])]
     tables.write(path, Y, names=names, ids=ids, labels=labels, force=True)
 
 
-def write_figure(path: str, view: View, title: str, legend: str, column: str) -> None:
-    """Draw a map for a paper, with the values of a column as colours if one is named."""
+def write_figure(
+    path: str, view: View, title: str, legend: str, color: str, shows: list[str]
+) -> None:
+    """Draw a map for a paper as the page shows it.
+
+    Parameters
+    ----------
+    color : str
+        "column:" and the name of a column, "regions", "changing", or something else for one colour.
+    shows : list of str
+        "regions" for their names, "trust" for faint objects whose place is doubtful.
+    """
     from lowdim import plot
 
-    rows = view.read_rows()
-    labels = None
-    if column:
+    rows, Y = view.read_rows(), np.load(view.coordinates)
+    labels, column = None, color.removeprefix("column:")
+    of_maps = {"regions": questions.region_of_points, "changing": questions.changes_at_points}
+    if color in of_maps:
+        found = of_maps[color](view)
+        names = np.array([*found["categories"], ""], dtype=object)
+        labels = {"regions" if color == "regions" else "changes most": names[found["codes"]]}
+    elif column != color:
         values = read_labels(Path(view.data), column)
         labels = {column: values if rows is None else values[rows]}
-    plot.save(plot.scatter(np.load(view.coordinates), labels, legend=legend, title=title), path)
+    named = questions.regions_of(view) if "regions" in shows and Y.shape[1] == 2 else None
+    trust = None
+    if "trust" in shows:
+        trust = 1 - np.nan_to_num(questions.point_errors(view, "doubt"))  # unknown: as they are
+    if named is not None and legend == "map":
+        legend = "none"  # the names of the regions stand there
+    figure = plot.scatter(Y, labels, legend=legend, title=title, reliability=trust, regions=named)
+    plot.save(figure, path)
 
 
 def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
@@ -72,7 +97,9 @@ def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
         path,
         runs,
         title=title,
-        X=read_objects(data, rows) if about["metric"] is None else None,
+        X=read_objects(data, rows),
+        metric=view.metric,
+        feature_names=about["features"] if about["metric"] is None else None,
         labels=labels or None,
         features=features or None,
         color_by=view.label if view.label in labels else None,
@@ -118,7 +145,12 @@ def python_code(one: Map, dataset: Dataset, data: Path, folder: Path) -> str:
     lines += ["", f"model = lowdim.{one.method}({', '.join(arguments)})"]
     method, label = find(one.method), dataset.about["label"]
     labelled = method is not None and method.objects == "labelled" and label is not None
-    objects = f"X, table.labels[{label!r}]" if labelled else "X"
+    objects = "X"
+    if labelled:
+        objects = f"X, table.labels[{label!r}]"
+    if one.pins:
+        lines.insert(0, "import numpy as np")
+        objects += f", pinned=np.load({str(folder / 'pinned.npy')!r})"
     lines += [f"model.fit({objects})", "Y = model.embedding_"]
     imports = [line for line in lines if line.startswith(("import ", "from "))]
     rest = "\n".join(line for line in lines if line not in imports).strip()
@@ -174,8 +206,8 @@ def command_line(one: Map, dataset: Dataset, data: Path) -> str:
     notes = []
     if one.rows is not None:
         notes.append("# The map shows only some rows; the command embeds all of them.")
-    if one.changes or one.start or one.status == "stopped":
-        notes.append("# Changes during the fit and its start are in the Python code only.")
+    if one.changes or one.start or one.pins or one.status == "stopped":
+        notes.append("# Its start, pins and changes during the fit are in the Python code only.")
     return "\n".join([*notes, shlex.join(map(str, words))]) + "\n"
 
 

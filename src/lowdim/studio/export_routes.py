@@ -27,9 +27,9 @@ EXPORTS = Routes()
 
 @EXPORTS.add("POST", "/api/maps/{id}/export/selection")
 async def export_selection(studio: Studio, one: Map, request: Request) -> Any:
-    asked = await read_json(request)
-    points = check_integers(asked.get("points"), one.n, "points")
-    return await _table(studio, one, str(asked.get("format", "csv")), points)
+    body = await read_json(request)
+    points = check_integers(body.get("points"), one.n, "points")
+    return await _table(studio, one, str(body.get("format", "csv")), points)
 
 
 @EXPORTS.add("GET", "/api/maps/{id}/export/{kind}")
@@ -53,16 +53,17 @@ async def export_map(studio: Studio, one: Map, request: Request) -> Any:
 
 
 async def _figure(studio: Studio, one: Map, ending: str, request: Request) -> Response:
-    asked = request.query_params
-    column, legend = asked.get("color", ""), asked.get("legend", "map")
+    query = request.query_params
+    color, legend = query.get("color", ""), query.get("legend", "map")
     if legend not in ("map", "inside", "beside", "none"):
         raise Refused("legend must be map, inside, beside or none.")
     view = studio.view(one)
-    if column and column not in datasets.read_about(Path(view.data))["places"]:
+    column = color.removeprefix("column:")
+    if column != color and column not in datasets.read_about(Path(view.data))["places"]:
         raise Refused(f"No column {column[:80]!r} can colour the points.", 404)
     name = f"{_stem(studio, one)}.{ending}"
-    title = one.title or one.method
-    return await _file(studio, name, export.write_figure, view, title, legend, column)
+    title, shows = one.title or one.method, query.getlist("show")
+    return await _file(studio, name, export.write_figure, view, title, legend, color, shows)
 
 
 async def _report(studio: Studio, one: Map, others: list[str]) -> Response:
@@ -88,7 +89,8 @@ async def _table(studio: Studio, one: Map, kind: str, points: Any) -> Response:
     if kind not in TABLES:
         raise Refused(f"There is no export {kind[:20]!r}.", 404)
     name = f"{_stem(studio, one)}{'' if points is None else '-selection'}.{kind}"
-    return await _file(studio, name, export.write_table, studio.view(one), points)
+    annotations = studio.session.dataset(one.dataset).annotations
+    return await _file(studio, name, export.write_table, studio.view(one), points, annotations)
 
 
 async def _file(studio: Studio, name: str, write: Callable[..., None], *arguments: Any) -> Response:

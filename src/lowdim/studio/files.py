@@ -25,7 +25,7 @@ def resolve_inside(root: Path, name: Any) -> Path:
     own folder, are refused too.
     """
     if not isinstance(name, str) or "\0" in name:
-        raise Refused("path must be a text.")
+        raise Refused("path must be a string.")
     try:
         path = (root / name).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -95,7 +95,7 @@ async def store_upload(request: Request, folder: Path, most: int) -> Path:
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, ClientDisconnect):
-            raise Refused("The upload was broken off.") from error
+            raise Refused("The upload was interrupted.") from error
         raise
     return place / name
 

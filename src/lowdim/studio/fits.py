@@ -8,7 +8,6 @@ per second) and ("taken", processor seconds of the last frame). The worker sends
 from __future__ import annotations
 
 import time
-import warnings
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from lowdim.catalog import find
-from lowdim.estimator.neighbors import neighbor_search
+from lowdim.estimator.neighbors import search_arguments
+from lowdim.messages import collect_warnings
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.neighbors import neighbors
-from lowdim.runtime.atomic import replace_file
 from lowdim.studio.datasets import read_about, read_labels, read_objects
 from lowdim.studio.locks import hold_lock
 from lowdim.studio.processes import Channel, error_text
+from lowdim.studio.snapshots import save_array
 
 FRAMES_PER_SECOND = 30
 BETWEEN_FRAMES = 60  # processor time of the fit between two frames, in units of that of a frame
@@ -39,7 +39,8 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
     spec : dict
         `data` and `folder`: folders of the data and of the map; `method`, `parameters`; `rows`:
         whether the folder has a file of row numbers; `label`: column that a method learns from;
-        `start`: file of the coordinates to start from; `pace`: iterations per second, or None.
+        `start`: file of the coordinates to start from; `pinned`: file of the places that hold
+        objects; `pace`: iterations per second, or None.
 
     Returns
     -------
@@ -68,8 +69,9 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     if method.objects == "labelled":
         arguments["y"] = read_labels(data, spec["label"])[slice(None) if rows is None else rows]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    if spec.get("pinned"):
+        arguments["pinned"] = np.load(spec["pinned"])
+    with collect_warnings() as messages:
         if "graph" in signature(estimator.fit).parameters and rows is None:
             channel.send("phase", "neighbours")
             arguments["graph"] = shared_graph(estimator, X, data / "graphs")
@@ -82,17 +84,13 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
     if "callback" in known:
         estimator.set_params(callback=None)
     Y = np.ascontiguousarray(estimator.embedding_, dtype=np.float32)
-    with (
-        replace_file(folder / "coordinates.npy", force=True) as temporary,
-        open(temporary, "wb") as f,
-    ):
-        np.save(f, Y)
+    save_array(folder / "coordinates.npy", Y)
     estimator.save(folder / "model.lowdim")
     return {
         "status": "stopped" if control.stopping else "done",
         "seconds": seconds,
         "iteration": int(getattr(estimator, "n_iter_", 0) or 0),
-        "warnings": list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught)),
+        "warnings": messages,
         "decodes": _has_inverse(estimator),
         "n": len(Y),
         "dim": Y.shape[1],
@@ -105,21 +103,22 @@ def shared_graph(estimator: Any, X: Any, folder: Path) -> NeighborGraph | None:
     A graph of more neighbours serves a method that needs fewer. None if the method does not begin
     with the k nearest neighbours of vectors.
     """
-    search = neighbor_search(estimator, X.shape[0])
+    search = search_arguments(estimator, X.shape[0])
     if search is None:
         return None
     folder.mkdir(exist_ok=True)
-    stem = f"{search.metric}-{search.method}"
+    n_neighbors, metric, method = search
+    stem = f"{metric}-{method}"
     with hold_lock(folder / "lock", wait=True):
         known = {int(path.stem.rpartition("-")[2]): path for path in folder.glob(f"{stem}-*.npz")}
-        enough = [k for k in sorted(known) if k >= search.k]
+        enough = [k for k in sorted(known) if k >= n_neighbors]
         if enough:
             graph = NeighborGraph.load(known[enough[0]])
         else:
-            graph = neighbors(X, search.k, metric=search.metric, method=search.method)
-            graph.save(folder / f"{stem}-{search.k}.npz")
+            graph = neighbors(X, n_neighbors, metric=metric, method=method)
+            graph.save(folder / f"{stem}-{n_neighbors}.npz")
     # Without n_neighbors, a method on a connected graph takes all neighbours of a given one.
-    return graph.take(search.k) if hasattr(estimator, "disconnected") else graph
+    return graph.take(n_neighbors) if hasattr(estimator, "disconnected") else graph
 
 
 def _has_inverse(estimator: Any) -> bool:

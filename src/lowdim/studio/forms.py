@@ -7,6 +7,7 @@ import math
 import re
 import types
 import typing
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
@@ -43,6 +44,7 @@ RANGES = {
     "min_dist": Range(0, 1),
     "spread": Range(0.1, 5, True),
     "repulsion_strength": Range(0.05, 20, True),
+    "spectrum": Range(0, 3),
     "negative_sample_rate": Range(1, 30),
     "trade_off": Range(0, 1),
     "dof": Range(0.2, 20, True),
@@ -68,7 +70,7 @@ RANGES = {
 }
 MAIN = (
     "n_components", "n_neighbors", "perplexity", "early_exaggeration", "exaggeration",
-    "learning_rate", "max_iter", "n_epochs", "min_dist", "spread", "repulsion_strength",
+    "learning_rate", "max_iter", "n_epochs", "min_dist", "spread", "repulsion_strength", "spectrum",
     "trade_off", "metric_mds", "disparities", "metric", "kernel", "gamma", "method", "init",
     "random_state", "n_clusters", "time", "shape", "topology", "constraint", "densmap",
 )  # fmt: skip
@@ -115,6 +117,7 @@ def _form(method: Method) -> dict[str, Any]:
         "needs_labels": method.objects == "labelled",
         "takes_distances": "metric" in parameters,
         "live": "callback" in parameters,
+        "pins": method.pins,
         "doc": "\n".join(text).strip(),
         "parameters": fields,
     }
@@ -135,7 +138,7 @@ def _field(name: str, default: Any, method: Method) -> dict[str, Any]:
     cls = method.load()
     entry = docstrings.parameters(cls).get(name)
     described = "" if entry is None else entry.type
-    hint = typing.get_type_hints(cls.__init__).get(name, Any)
+    hint = typing.get_type_hints(cls if is_dataclass(cls) else cls.__init__).get(name, Any)
     if default is None:
         default = DEFAULTS.get(name)
     field: dict[str, Any] = {
@@ -215,5 +218,5 @@ def _value(name: str, value: Any, field: dict[str, Any]) -> Any:
     if field["kind"] == "int" and isinstance(value, float) and value.is_integer():
         return int(value)
     if value is not None and not isinstance(value, bool | int | float | str):
-        raise Refused(f"{name} must be a number, a text, true or false.")
+        raise Refused(f"{name} must be a number, a string, true or false.")
     return value

@@ -48,7 +48,7 @@ class Jobs:
     Parameters
     ----------
     on_change : callable
-        Called with a map when it changed; `urgent` tells whether its status did.
+        Called with a map when it changed; `urgent` says whether its status did.
     on_frame : callable
         Called with a map, the number of a frame and its coordinates.
     most_running : int

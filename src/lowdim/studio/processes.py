@@ -21,6 +21,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
+from lowdim.messages import one_line
 from lowdim.studio.errors import Refused
 
 NICENESS = 4  # workers give way to the server and the browser
@@ -122,7 +123,7 @@ def error_text(error: BaseException) -> str:
     """The message of an error on one line."""
     if isinstance(error, MemoryError) and not str(error):
         return "This needs more memory than there is."
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(error)
 
 
 # --- in the server --------------------------------------------------------------------------

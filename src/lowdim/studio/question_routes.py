@@ -16,13 +16,21 @@ from lowdim.report.payload import png
 from lowdim.studio import datasets, questions, search
 from lowdim.studio.errors import Refused
 from lowdim.studio.records import Dataset, Map
-from lowdim.studio.requests import Routes, binary, check_integers, query_number, read_json
+from lowdim.studio.requests import (
+    Routes,
+    binary,
+    check_integers,
+    check_places,
+    query_number,
+    read_json,
+)
 from lowdim.studio.studio import Studio
 
 MOST_NEIGHBORS = 200
 MOST_LETTERS = 200  # of a query
 MOST_NAMES = 1000  # of objects that are asked for at once
 MOST_VALUES = 400  # of a record or a decoded object
+MOST_DECODED = 32  # places that are decoded at once
 
 QUESTIONS = Routes()
 
@@ -32,7 +40,10 @@ def get_record(studio: Studio, dataset: Dataset, request: Request) -> Any:
     row = _check_index(request, "row", dataset.about["n"])
     folder = studio.folder_of(dataset)
     ids = datasets.read_about(folder)["ids"]
-    names = [one["name"] for one in dataset.about["columns"][:MOST_VALUES]]
+    names = [one["name"] for one in dataset.about["columns"]]
+    if fields := set(request.query_params.getlist("field")):
+        names = [name for name in names if name in fields]
+    names = names[:MOST_VALUES]
     values = {name: datasets.read_value(folder, name, row) for name in names}
     images = dataset.about["images"]
     return {
@@ -47,8 +58,8 @@ def get_record(studio: Studio, dataset: Dataset, request: Request) -> Any:
 @QUESTIONS.add("GET", "/api/datasets/{id}/names")
 def get_names(studio: Studio, dataset: Dataset, request: Request) -> Any:
     text = request.query_params.get("rows", "")
-    asked = [int(one) if one.isdigit() else -1 for one in text.split(",")[:MOST_NAMES]]
-    rows = check_integers(asked, dataset.about["n"], "rows")
+    numbers = [int(one) if one.isdigit() else -1 for one in text.split(",")[:MOST_NAMES]]
+    rows = check_integers(numbers, dataset.about["n"], "rows")
     ids = datasets.read_about(studio.folder_of(dataset))["ids"]
     return [f"row {row}" if ids is None else ids[row] for row in rows.tolist()]
 
@@ -56,10 +67,10 @@ def get_names(studio: Studio, dataset: Dataset, request: Request) -> Any:
 @QUESTIONS.add("GET", "/api/datasets/{id}/search")
 async def get_search(studio: Studio, dataset: Dataset, request: Request) -> Any:
     folder, query = studio.folder_of(dataset), request.query_params.get("query", "")[:MOST_LETTERS]
-    found = await asyncio.to_thread(search.search, folder, query)
+    hits = await asyncio.to_thread(search.search, folder, query)
     if request.query_params.get("all"):
-        return binary(search.all_rows(found), "<u4")
-    return search.describe_hits(folder, found)
+        return binary(search.all_rows(hits), "<u4")
+    return search.describe_hits(folder, hits)
 
 
 @QUESTIONS.add("GET", "/api/datasets/{id}/images/{row:int}")
@@ -74,10 +85,8 @@ def get_image(studio: Studio, dataset: Dataset, request: Request) -> Any:
 
 @QUESTIONS.add("GET", "/api/datasets/{id}/suspects")
 async def get_suspects(studio: Studio, dataset: Dataset, request: Request) -> Any:
-    view = studio.data_view(dataset)
-    if view.label is None:
-        raise Refused("Choose a column of labels first.", 409)
-    return await studio.helper.ask(questions.suspects, view, query_number(request, "limit", 50))
+    limit = query_number(request, "limit", 50)
+    return await studio.helper.ask(questions.suspects, studio.data_view(dataset), limit)
 
 
 @QUESTIONS.add("GET", "/api/maps/{id}/quality")
@@ -87,7 +96,15 @@ async def get_quality(studio: Studio, one: Map, request: Request) -> Any:
 
 @QUESTIONS.add("GET", "/api/maps/{id}/regions")
 async def get_regions(studio: Studio, one: Map, request: Request) -> Any:
-    return await studio.helper.ask(questions.regions, studio.view(one))
+    ask = questions.region_of_points if request.query_params.get("points") else questions.regions
+    return await studio.helper.ask(ask, studio.view(one))
+
+
+@QUESTIONS.add("GET", "/api/maps/{id}/reasons")
+async def get_reasons(studio: Studio, one: Map, request: Request) -> Any:
+    points = request.query_params.get("points")
+    ask = questions.changes_at_points if points else questions.reasons
+    return await studio.helper.ask(ask, studio.view(one))
 
 
 @QUESTIONS.add("GET", "/api/maps/{id}/errors")
@@ -96,9 +113,26 @@ async def get_errors(studio: Studio, one: Map, request: Request) -> Any:
     if kind == "spread":
         runs = _runs(studio, one)
         return JSONResponse({}, 202) if runs is None else runs["spread"]
-    if kind not in ("torn", "false"):
-        raise Refused("kind must be torn, false or spread.")
+    if kind == "changed":
+        views = studio.view(one), _other_view(studio, one, request)
+        return await studio.helper.ask(questions.changed_neighbors, *views)
+    if kind not in ("torn", "false", "doubt"):
+        raise Refused("kind must be torn, false, doubt, changed or spread.")
     return await studio.helper.ask(questions.point_errors, studio.view(one), kind)
+
+
+@QUESTIONS.add("GET", "/api/maps/{id}/changes")
+async def get_changes(studio: Studio, one: Map, request: Request) -> Any:
+    views = studio.view(one), _other_view(studio, one, request)
+    return await studio.helper.ask(questions.changes, *views)
+
+
+def _other_view(studio: Studio, one: Map, request: Request) -> datasets.View:
+    """The map that a map is compared with."""
+    other = studio.session.map(request.query_params.get("other", ""))
+    if other.dataset != one.dataset:
+        raise Refused("Maps of different data sets have no objects in common.", 409)
+    return studio.view(other)
 
 
 @QUESTIONS.add("GET", "/api/maps/{id}/stability")
@@ -125,10 +159,10 @@ def _runs(studio: Studio, one: Map) -> Any:
     if not path.exists():
         task = studio.repeating.get(one.id)
         if task is None:
-            asked = studio.repeater.ask(
+            repeating = studio.repeater.ask(
                 questions.stability, studio.view(one), one.method, one.parameters, str(path)
             )
-            task = studio.repeating[one.id] = asyncio.create_task(asked)
+            task = studio.repeating[one.id] = asyncio.create_task(repeating)
         if not task.done():
             return None
         del studio.repeating[one.id]
@@ -140,7 +174,12 @@ def _runs(studio: Studio, one: Map) -> Any:
 async def get_neighbors(studio: Studio, one: Map, request: Request) -> Any:
     point = _check_index(request, "point", one.n)
     k = min(query_number(request, "k") or 10, MOST_NEIGHBORS)
-    return await studio.helper.ask(questions.neighbors, studio.view_of_data(one), point, k)
+    view = studio.view_of_data(one)
+    answer = await studio.helper.ask(questions.neighbors, view, point, k)
+    if request.query_params.get("contrast"):
+        near = answer["neighbors"]
+        answer["contrast"] = await studio.helper.ask(questions.contrast, view, point, near)
+    return answer
 
 
 @QUESTIONS.add("POST", "/api/maps/{id}/selection")
@@ -151,15 +190,20 @@ async def describe_selection(studio: Studio, one: Map, request: Request) -> Any:
 
 @QUESTIONS.add("POST", "/api/maps/{id}/decode")
 async def decode(studio: Studio, one: Map, request: Request) -> Any:
-    y = (await read_json(request)).get("y")
-    if not isinstance(y, list) or not all(isinstance(v, int | float) for v in y):
-        raise Refused("y must be a list of numbers.")
+    places = check_places((await read_json(request)).get("places"), one.dim)
+    if len(places) > MOST_DECODED:
+        raise Refused(f"At most {MOST_DECODED} places are decoded at once.")
     view = studio.view(one)
-    values = await studio.helper.ask(questions.decode, view, y)
-    names = datasets.read_about(Path(view.data))["features"]
-    listed = [[name, float(value)] for name, value in zip(names, values, strict=False)]
-    image = _image_url(studio.session.dataset(one.dataset).about["images"], values)
-    return {"image": image, "values": listed[:MOST_VALUES]}
+    rows = await studio.helper.ask(questions.decode, view, places)
+    names = datasets.read_about(Path(view.data))["features"][:MOST_VALUES]
+    images = studio.session.dataset(one.dataset).about["images"]
+    return [
+        {
+            "image": _image_url(images, row),
+            "values": list(zip(names, row.tolist(), strict=False)),
+        }
+        for row in rows
+    ]
 
 
 def _image_url(images: dict[str, Any] | None, values: Array) -> str | None:

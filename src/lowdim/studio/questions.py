@@ -14,17 +14,30 @@ import numpy as np
 
 from lowdim import quality
 from lowdim.checks import Array
-from lowdim.quality.rows import Rows, data_rows
+from lowdim.explore.compare_maps import MapComparison, compare_maps
+from lowdim.explore.explain import Explanation, explain
+from lowdim.explore.outlines import doubted_name, outlines
+from lowdim.explore.regions import Regions
+from lowdim.explore.regions import regions as find_regions
+from lowdim.quality.reliability import doubts
+from lowdim.quality.rows import Rows, data_rows, placed_objects
 from lowdim.runtime.scheduling import use_threads
 from lowdim.studio.datasets import View, read_about, read_column, read_labels
+from lowdim.tables import Recipe
 
 MOST_ROWS = 5000  # of points whose errors are computed; the others are unknown
 MOST_COMPARED = 20_000  # objects among which suspects are sought
 MOST_PAIRS = 1500  # of a Shepard diagram
 MOST_CURVE = 120  # points of the R_NX curve
+MOST_REASONS = 60  # features that a map follows
+MOST_REGIONS = 30  # that have colours
 MOST_EFFECTS = 40  # columns that are listed for a selection
+MOST_AROUND = 10  # neighbours whose own neighbours are measured
+MOST_CONTRASTS = 6  # columns in which an object differs from its neighbours
 MOST_KINDS = 5  # categories of a column that are listed
 N_RUNS = 4  # with other seeds
+LEAST_WORDS = 3  # of a text on average, whose words name regions
+LOOKED_AT = 1000  # texts
 
 
 @lru_cache(maxsize=2)
@@ -82,53 +95,169 @@ def map_quality(view: View) -> dict[str, Any]:
         "measures": measures,
         "r_nx": [[int(K[i]), float(values[i])] for i in at],
         "shepard": pairs[some].astype(float).tolist(),
-        "verdict": assessment.verdict,
+        "verdict": _with_names(assessment.verdict, assessment.dominant_column, view),
         "warnings": list(assessment.warnings),
         "n_neighbors": assessment.n_neighbors,
         "sample": assessment.n_rows if assessment.n_rows < assessment.n_objects else None,
     }
 
 
+def _with_names(text: str, dominant: tuple[int, float] | None, view: View) -> str:
+    """A text with the name of the column that outweighs the others in place of its number."""
+    if dominant is None:
+        return text
+    name = read_about(Path(view.data))["features"][dominant[0]]
+    return text.replace(f"column {dominant[0]} of the data", name)
+
+
+def _objects_with_places(view: View, most: int | None = None) -> tuple[Array, Any, Array]:
+    """Objects that have coordinates, or a sample of them: their numbers, data and coordinates."""
+    Y = _map(view)
+    return placed_objects(view.read_objects(), Y, view.metric, len(Y) if most is None else most)
+
+
 def point_errors(view: View, kind: str) -> Array:
-    """Torn or false neighbours of each point; NaN for points outside the sample of a large map."""
-    X, Y = view.read_objects(), _map(view)
-    shares = np.full(len(Y), np.nan, np.float32)
-    placed = np.flatnonzero(np.isfinite(Y).all(axis=1))
-    if len(placed) < len(Y):
-        X = X[placed][:, placed] if view.metric == "precomputed" else X[placed]
-    n = len(placed)
+    """Torn or false neighbours, or doubt, of each point; NaN for those outside of a sample."""
+    if kind == "doubt":
+        return doubts(_map(view), view.read_objects(), view.metric)
+    values = np.full(len(_map(view)), np.nan, np.float32)
+    at, X, Y = _objects_with_places(view)
+    n = len(at)
     errors = quality.point_errors(
-        X, Y[placed], min(15, max(1, (n - 2) // 2)), metric=view.metric,
+        X, Y, min(15, max(1, (n - 2) // 2)), metric=view.metric,
         n_rows=min(n, MOST_ROWS), random_state=0,
     )  # fmt: skip
-    shares[placed[errors.rows]] = errors.torn if kind == "torn" else errors.false
-    return shares
+    values[at[errors.rows]] = errors.torn if kind == "torn" else errors.false
+    return values
 
 
-def regions(view: View) -> list[dict[str, Any]]:
-    """The regions of a map as a tree: name, number of objects, place of the name and reach."""
-    from lowdim.explore.regions import regions as find_regions
+def reasons(view: View) -> list[dict[str, Any]]:
+    """The features that a map follows, the best followed first, with their slopes on the map."""
+    explanation, _ = _explain(view)
+    order = np.argsort(-explanation.r2, kind="stable")[:MOST_REASONS]
+    return [
+        {
+            "name": explanation.features[i],
+            "r2": float(explanation.r2[i]),
+            "linear": float(explanation.linear_r2[i]),
+            "slope": explanation.directions[i].tolist(),
+        }
+        for i in order
+    ]
 
-    Y, about = _map(view), read_about(Path(view.data))
+
+def changes_at_points(view: View) -> dict[str, Any]:
+    """The feature that changes most at each point, as a column of categories; -1 if unknown."""
+    explanation, at = _explain(view)
+    names = explanation.changing()
+    categories = sorted(set(names.tolist()), key=lambda one: (one == "others", one))
+    codes = np.full(len(_map(view)), -1)
+    codes[at] = [categories.index(name) for name in names.tolist()]
+    return {"categories": categories, "codes": codes.tolist()}
+
+
+def _explain(view: View) -> tuple[Explanation, Array]:
+    """The features that a map follows, by some of its points: these too."""
+    about = read_about(Path(view.data))
+    if about["metric"] is not None:
+        raise ValueError("Distances have no features that a map could follow.")
+    if about.get("text"):
+        raise ValueError("A text has no columns that a map could follow; its words name regions.")
+    at, X, Y = _objects_with_places(view, MOST_ROWS)
+    return explain(Y, X, feature_names=about["features"]), at
+
+
+def regions_of(view: View) -> Regions:
+    """The regions of a map, which are found once."""
+    return _regions(view, Path(view.coordinates).stat().st_mtime)
+
+
+@lru_cache(maxsize=4)
+def _regions(view: View, changed: float) -> Regions:
+    about = read_about(Path(view.data))
     X = view.read_objects() if about["metric"] is None else None
     labels = _labels(view)
     if labels is not None and labels.dtype != object:
         labels = None  # numbers have no commonest value
-    names = about["features"] if X is not None else None
-    found = find_regions(Y, X, labels, feature_names=names, random_state=0)
-    listed = []
-    for one in found.tree:
-        gaps = np.linalg.norm(Y[found.members(one.id)] - one.center, axis=1)
-        listed.append(
-            {
-                "text": one.name if one.supported is not False else f"{one.name} ?",
-                "parent": -1 if one.parent is None else one.parent,
-                "size": one.size,
-                "point": one.center.tolist(),
-                "radius": float(np.quantile(gaps, 0.8)) if len(gaps) else 0.0,
-            }
-        )
-    return listed
+    names = about["features"] if X is not None and not about.get("text") else None
+    return find_regions(_map(view), X, labels, _texts(view), feature_names=names, random_state=0)
+
+
+def _texts(view: View) -> list[str | None] | None:
+    """The texts that the map was made of, else those of the first column of several words."""
+    about, rows = read_about(Path(view.data)), view.read_rows()
+    chosen = about.get("text")
+    found: list[str | None] | None
+    if chosen is not None and chosen in about["places"]:  # so few values that they are categories
+        found = read_labels(Path(view.data), chosen).tolist()
+    elif chosen is not None:
+        found = about["texts"][chosen]
+    else:
+        prose = (texts for name, texts in about["texts"].items() if name != about["id_name"])
+        found = next(filter(_are_prose, prose), None)
+    return found if found is None or rows is None else [found[row] for row in rows.tolist()]
+
+
+def _are_prose(texts: list[str | None]) -> bool:
+    """Whether texts have several words, by the first ones."""
+    known = [one for one in texts[:LOOKED_AT] if one]
+    return bool(known) and sum(len(one.split()) for one in known) >= LEAST_WORDS * len(known)
+
+
+def regions(view: View) -> list[dict[str, Any]]:
+    """The regions of a map as a tree: name, number of objects, place of the name and reach."""
+    return outlines(regions_of(view), _map(view))
+
+
+def region_of_points(view: View) -> dict[str, Any]:
+    """The region of each point as a column of categories; -1 for points in none."""
+    level = regions_of(view).at(MOST_REGIONS)
+    return {
+        "categories": [doubted_name(one) for one in level.regions],
+        "codes": level.membership.tolist(),
+    }
+
+
+@lru_cache(maxsize=2)
+def _comparison(views: tuple[View, View], changed: tuple[float, ...]) -> MapComparison:
+    """Two maps by the neighbours of objects that both show; objects are numbered by their rows."""
+    placed = [(_map(view), view.read_rows()) for view in views]
+    n = max(len(Y) if rows is None else int(rows.max()) + 1 for Y, rows in placed)
+    every = []
+    for Y, rows in placed:
+        every.append(np.full((n, Y.shape[1]), np.nan))
+        every[-1][slice(len(Y)) if rows is None else rows] = Y
+    return compare_maps(*every)
+
+
+def _compare(view: View, other: View) -> MapComparison:
+    views = (view, other)
+    return _comparison(views, tuple(Path(one.coordinates).stat().st_mtime for one in views))
+
+
+def changed_neighbors(view: View, other: View) -> Array:
+    """The share of each point's nearest that are not among its nearest on the other map."""
+    comparison, rows = _compare(view, other), view.read_rows()
+    n = max(comparison.objects.max() + 1, len(_map(view)) if rows is None else rows.max() + 1)
+    shares = np.full(n, np.nan, np.float32)
+    shares[comparison.objects] = 1 - comparison.kept
+    return shares if rows is None else shares[rows]
+
+
+def changes(view: View, other: View) -> dict[str, Any]:
+    """What changes from a map to another: neighbours kept, in all and by region of the map."""
+    comparison, by_region = _compare(view, other), []
+    if not view.rows:
+        found = regions_of(view)
+        for one in comparison.by_region(found, MOST_REGIONS):
+            beside = None if one["mixed_with"] is None else found.tree[one["mixed_with"]].name
+            by_region.append({**one, "mixed_with": beside})
+    return {
+        "kept": comparison.score,
+        "expected": comparison.expected,
+        "n_neighbors": comparison.n_neighbors,
+        "regions": sorted(by_region, key=lambda one: one["kept"] if one["size"] else 2.0),
+    }
 
 
 def stability(view: View, method: str, parameters: dict[str, Any], output: str) -> None:
@@ -157,41 +286,80 @@ def stability(view: View, method: str, parameters: dict[str, Any], output: str) 
 
 
 def neighbors(view: View, point: int, k: int) -> dict[str, Any]:
-    """The nearest objects of a point in the data, of those on the map."""
+    """The nearest objects of a point in the data, of those on the map.
+
+    `apart` is the distance to the last of them as a multiple of theirs to their own.
+    """
     with use_threads(None):
         rows = _rows(view._replace(coordinates="", label=None))
         distances = rows.distances(np.array([point], dtype=np.int32))[0].astype(np.float64)
-    distances[point] = np.inf
-    k = min(k, rows.n - 1)
-    nearest = np.argsort(distances, kind="stable")[:k]
-    return {"neighbors": nearest.tolist(), "distances": distances[nearest].tolist()}
+        distances[point] = np.inf
+        k = min(k, rows.n - 1)
+        nearest = np.argsort(distances, kind="stable")[:k]
+        around = rows.distances(nearest[:MOST_AROUND].astype(np.int32))
+    reaches = np.partition(around, k, axis=1)[:, k]  # the nearest object is the object itself
+    reach, typical = float(distances[nearest[-1]]), float(np.median(reaches))
+    return {
+        "neighbors": nearest.tolist(),
+        "distances": distances[nearest].tolist(),
+        "apart": reach / typical if typical > 0 else None,
+    }
 
 
-def suspects(view: View, limit: int) -> list[dict[str, Any]]:
-    """Objects that are probably mislabelled, and outliers; of many objects, among a sample."""
-    labels = _labels(view)
-    assert labels is not None
+def suspects(view: View, limit: int) -> dict[str, Any]:
+    """Objects that are probably mislabelled, and outliers; of many objects, among a sample.
+
+    Without labels only outliers are sought.
+    """
+    X, labels = view.read_objects(), _labels(view)
+    if labels is None:
+        labels = np.ones(X.shape[0])
     known = labels != "" if labels.dtype == object else np.isfinite(labels)
     at = np.flatnonzero(known)
     if len(at) > MOST_COMPARED:  # the time grows with the square
         at = np.sort(np.random.default_rng(0).choice(at, MOST_COMPARED, replace=False))
-    X = view.read_objects()
     if len(at) < len(labels):
         X = X[at][:, at] if view.metric == "precomputed" else X[at]
     result = quality.suspects(X, labels[at], metric=view.metric)
     listed = []
-    for i in range(min(limit, len(result))):
+    for i, reason in enumerate(result.reasons[:limit].tolist()):
         listed.append(
             {
                 "row": int(at[result.objects[i]]),
                 "score": float(result.scores[i]),
-                "kind": str(result.reasons[i]),
-                "label": str(result.labels[i]),
-                "neighbours_label": str(result.suggested[i]),
+                "kind": reason,
+                "label": None if view.label is None else str(result.labels[i]),
+                "neighbours_label": str(result.suggested[i]) if reason == "label" else None,
                 "why": result.why(i),
             }
         )
-    return listed
+    return {"objects": listed, "sample": len(at) if len(at) < known.sum() else None}
+
+
+def _columns_to_compare(data: Path) -> list[str]:
+    """The columns in which objects are compared: numbers and categories, but not the ids."""
+    about = read_about(data)
+    return [name for name in about["places"] if name != about.get("id_name")]
+
+
+def contrast(view: View, point: int, near: list[int]) -> list[dict[str, Any]]:
+    """The columns in which an object differs most from some others, in standard deviations."""
+    data = Path(view.data)
+    chosen = view.read_rows()
+    contrasts: list[dict[str, Any]] = []
+    for name in _columns_to_compare(data):
+        values = read_column(data, name)
+        if not isinstance(values, np.ndarray):
+            continue
+        values = (values if chosen is None else values[chosen]).astype(np.float64)
+        spread, around = np.nanstd(values), values[near]
+        if not (spread > 0 and np.isfinite(values[point]) and np.isfinite(around).any()):
+            continue
+        inside, outside = float(values[point]), float(np.nanmean(around))
+        effect = float((inside - outside) / spread)
+        contrasts.append({"name": name, "effect": effect, "inside": inside, "outside": outside})
+    contrasts.sort(key=lambda one: -abs(one["effect"]))
+    return contrasts[:MOST_CONTRASTS]
 
 
 def selection(view: View, n: int, points: Array) -> dict[str, Any]:
@@ -205,7 +373,7 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
     inside = np.zeros(n, bool)
     inside[points] = True
     columns, categories = [], []
-    for name in read_about(data)["places"]:
+    for name in _columns_to_compare(data):
         values = read_column(data, name)
         if isinstance(values, dict):
             codes = values["codes"]
@@ -273,13 +441,10 @@ def _model(path: str, changed: float) -> Any:
     return load(path)
 
 
-def decode(view: View, y: list[float]) -> Array:
-    """The features of the object at some coordinates, in the units of the file."""
+def decode(view: View, places: list[list[float]]) -> Array:
+    """The features of the objects at some places of a map, in the units of the file."""
     path = Path(view.folder) / "model.lowdim"
     model = _model(str(path), path.stat().st_mtime)
-    row = np.asarray(model.inverse_transform(np.array([y])), dtype=np.float64)[0]
-    about = read_about(Path(view.data))
-    if about["center"] is not None:
-        scaled = len(about["center"])
-        row[:scaled] = row[:scaled] * about["scale"] + about["center"]
-    return np.asarray(row)
+    rows = np.array(model.inverse_transform(np.array(places)), dtype=np.float64)
+    recipe = read_about(Path(view.data))["recipe"]
+    return rows if recipe is None else Recipe(**recipe).undo(rows)

@@ -26,6 +26,8 @@ class Dataset:
         Counts the changes of the choices; each has a folder of its own, which maps refer to.
     about : dict
         Size, columns and so on, as the page gets them.
+    annotations : dict of str to str
+        What the user wrote on objects, by row.
     """
 
     id: str
@@ -34,33 +36,44 @@ class Dataset:
     choices: dict[str, Any] = field(default_factory=dict)
     version: int = 1
     about: dict[str, Any] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
 
     def public(self) -> dict[str, Any]:
         """The data set as the page gets it."""
         origin: dict[str, Any] = {
             key: self.source[key] for key in ("toy", "values") if key in self.source
         }
-        return {"id": self.id, "name": self.name, **origin, **self.about}
+        known = {"id": self.id, "name": self.name, "annotations": self.annotations}
+        return {**known, **origin, **self.about}
 
     def change_choices(self, changes: dict[str, Any]) -> dict[str, Any]:
         """The choices after a change of roles, label, ids, preparation or images."""
         choices = dict(self.choices)
+        transposed = self.about.get("transpose", False)
+        if changes.get("transpose", transposed) != transposed:
+            choices = {}  # the columns are others
         if changes.keys() & {"roles", "label", "ids"}:
             columns = self.about["columns"]
             roles = {one["name"]: one["role"] for one in columns}
-            asked = changes.get("roles", {})
-            if not isinstance(asked, dict) or not all(isinstance(v, str) for v in asked.values()):
-                raise Refused("roles must be an object of texts.")
-            roles |= asked
+            new = changes.get("roles", {})
+            if not isinstance(new, dict) or not all(isinstance(v, str) for v in new.values()):
+                raise Refused("roles must be an object of strings.")
+            roles |= new
             for key, role in (("ids", "id"), ("label", "label")):
                 if changes.get(key) in roles:
                     roles[changes[key]] = role
+            texts = [name for name, role in roles.items() if role == "text"]
+            for name in texts:  # features are made of one text, the last one that was chosen
+                if len(texts) > 1 and name not in new:
+                    roles[name] = "label"
+            if not texts and any(one["role"] == "text" for one in columns):
+                roles = new  # the numbers, which were labels, are features again
             kinds = {one["name"]: one["kind"] for one in columns}
             choices["roles"], choices["more"] = roles, self.about["more"]
             choices["text_features"] = any(
                 role == "feature" and kinds.get(name) != "number" for name, role in roles.items()
             )
-        kept = ("label", "standardize", "missing", "images")
+        kept = ("label", "standardize", "missing", "images", "counts", "transpose")
         return choices | {key: changes[key] for key in kept if key in changes}
 
 
@@ -86,6 +99,8 @@ class Map:
         What could be changed in the data, such as a column that outweighs all others.
     start : str or None
         The map whose coordinates the fit began with.
+    pins : int
+        Number of objects that are held at places that the user chose.
     pace : float or None
         Iterations per second at most, to watch a fast fit; None: as fast as it can.
     status : {"queued", "running", "paused", "done", "stopped", "failed"}
@@ -113,6 +128,7 @@ class Map:
     data_key: str = ""
     hints: list[str] = field(default_factory=list)
     start: str | None = None
+    pins: int = 0
     pace: float | None = None
     initial: dict[str, Any] = field(default_factory=dict)
     changes: list[list[Any]] = field(default_factory=list)

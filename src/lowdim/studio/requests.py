@@ -18,6 +18,7 @@ from lowdim.studio.errors import Refused
 if TYPE_CHECKING:
     from lowdim.studio.studio import Studio
 
+MOST_PLACES = 100_000  # of a map, that are sent at once
 MOST_JSON = 64 << 20  # bytes of a request: a selection of some million points
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -105,3 +106,14 @@ def check_integers(values: Any, below: int, name: str) -> Array:
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < below):
         raise Refused(f"{name} must be between 0 and {below - 1}.")
     return numbers
+
+
+def check_places(values: Any, dim: int) -> list[list[float]]:
+    """Places of a map of `dim` dimensions that the page sent, at least one."""
+    if not isinstance(values, list) or not 0 < len(values) <= MOST_PLACES:
+        raise Refused(f"places must be a list of 1 to {MOST_PLACES} places of the map.")
+    for place in values:
+        numbers = isinstance(place, list) and all(type(one) in (int, float) for one in place)
+        if not numbers or len(place) != dim or not np.isfinite(place).all():
+            raise Refused(f"A place of this map must be a list of {dim} numbers.")
+    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.studio.datasets import read_about, read_column, read_value
+from lowdim.studio.datasets import read_about, read_column, read_letters, read_value
 
 MOST_HITS = 20  # objects that are listed
 _CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.+)")
@@ -21,10 +22,11 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<=": operator.le,
     ">=": operator.ge,
-    "=": np.isclose,
-    "!=": lambda a, b: ~np.isclose(a, b),
+    "=": lambda a, b: _equal(a, b),
+    "!=": lambda a, b: ~_equal(a, b),
 }
 _END = ord("\n")  # between the texts of two objects
+_MANY = 0.02  # of the letters: so many places are kept as one byte a letter, not as a list
 
 
 class Hits(NamedTuple):
@@ -50,26 +52,26 @@ def search(folder: Path, query: str) -> list[Hits]:
     if condition is not None and condition[1] in names:
         name, how, value = names[condition[1]], condition[2], condition[3]
         return [Hits(name, _find_condition(folder, name, how, value))]
-    found = [Hits(None, _find_text(folder, None, query))] if about["ids"] is not None else []
-    found += [Hits(name, _find_text(folder, name, query)) for name in about["texts"]]
+    hits = [Hits(None, _find_text(folder, None, query))] if about["ids"] is not None else []
+    hits += [Hits(name, _find_text(folder, name, query)) for name in about["texts"]]
     number = _as_number(query)
     for name, (kind, _) in about["places"].items():
         if kind == "category":
-            found.append(Hits(name, _find_kinds(folder, name, lambda kind: query in kind)))
+            hits.append(Hits(name, _find_kinds(folder, name, lambda kind: query in kind)))
         elif kind == "number" and number is not None:
             values = np.asarray(read_column(folder, name))
-            found.append(Hits(name, np.flatnonzero(np.isclose(values, number, atol=0))))
-    return [one for one in found if len(one.rows)]
+            hits.append(Hits(name, np.flatnonzero(_equal(values, number))))
+    return [one for one in hits if len(one.rows)]
 
 
-def describe_hits(folder: Path, found: list[Hits]) -> dict[str, Any]:
+def describe_hits(folder: Path, hits: list[Hits]) -> dict[str, Any]:
     """How many objects match, and the first of them with what matches."""
     ids = read_about(folder)["ids"]
     listed: dict[int, str | None] = {}
-    for column, rows in found:
+    for column, rows in hits:
         for row in rows[: MOST_HITS - len(listed)].tolist():
             listed.setdefault(row, column)
-    hits = [
+    described = [
         {
             "row": row,
             "name": f"row {row}" if ids is None else ids[row],
@@ -78,15 +80,15 @@ def describe_hits(folder: Path, found: list[Hits]) -> dict[str, Any]:
         }
         for row, column in listed.items()
     ]
-    return {"total": len(all_rows(found)), "hits": hits}
+    return {"total": len(all_rows(hits)), "hits": described}
 
 
-def all_rows(found: list[Hits]) -> Array:
+def all_rows(hits: list[Hits]) -> Array:
     """The rows of all hits, in order."""
-    hit = np.zeros(1 + max((int(one.rows.max(initial=-1)) for one in found), default=-1), bool)
-    for one in found:
-        hit[one.rows] = True
-    return np.flatnonzero(hit)
+    is_hit = np.zeros(1 + max((int(one.rows.max(initial=-1)) for one in hits), default=-1), bool)
+    for one in hits:
+        is_hit[one.rows] = True
+    return np.flatnonzero(is_hit)
 
 
 def _text(value: Any) -> str:
@@ -95,9 +97,15 @@ def _text(value: Any) -> str:
 
 def _as_number(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
+
+
+def _equal(values: Array, number: float) -> Array:
+    """Whether values, which are float32, are a number as people write it."""
+    return np.asarray(np.abs(values - number) <= 1e-5 * abs(number))
 
 
 def _find_condition(folder: Path, name: str, how: str, value: str) -> Array:
@@ -132,36 +140,39 @@ def _find_kinds(folder: Path, name: str, matches: Callable[[str], bool]) -> Arra
 
 
 class _Texts(NamedTuple):
-    """All texts of a column as bytes, the end of each, and how often each byte occurs."""
+    """All texts of a column as bytes, the start of each, and how often each byte occurs."""
 
     letters: Array
-    ends: Array
+    starts: Array
     counts: Array
 
 
 @lru_cache(maxsize=8)
 def _texts(folder: Path, name: str | None) -> _Texts:
-    about = read_about(folder)
-    texts = about["ids"] if name is None else about["texts"][name]
-    encoded = [("" if one is None else one).lower().replace("\n", " ").encode() for one in texts]
-    letters = np.frombuffer(b"\n".join([*encoded, b""]), np.uint8)
-    ends = np.flatnonzero(letters == _END) + 1
-    return _Texts(letters, ends, np.bincount(letters, minlength=256))
+    letters = read_letters(folder, name)
+    starts = np.concatenate([[0], np.flatnonzero(letters == _END)[:-1] + 1])
+    return _Texts(letters, starts, np.bincount(letters, minlength=256))
 
 
 def _find_text(folder: Path, name: str | None, query: str) -> Array:
     """The rows whose text holds the query; those equal to it come first, then those it begins."""
-    letters, ends, counts = _texts(folder, name)
+    letters, starts, counts = _texts(folder, name)
     wanted = np.frombuffer(query.encode(), np.uint8)
     rarest, *others = np.argsort(counts[wanted], kind="stable").tolist()
-    at = np.flatnonzero(letters == wanted[rarest]) - rarest
-    at = at[(at >= 0) & (at < len(letters) - len(wanted))]
-    for k in others:
-        at = at[letters[at + k] == wanted[k]]
-    row = np.searchsorted(ends, at, side="right")
-    first = np.ones(len(row), bool)  # of the places in one text
-    first[1:] = row[1:] != row[:-1]
-    at, row = at[first], row[first]
-    starts = at == np.where(row > 0, ends[row - 1], 0)
-    whole = starts & (letters[at + len(wanted)] == _END)
-    return np.concatenate([row[whole], row[starts & ~whole], row[~starts]])
+    n = max(len(letters) - len(wanted), 0)
+    begins = np.zeros(len(letters), bool)  # whether the query begins at a letter
+    begins[:n] = letters[rarest : n + rarest] == wanted[rarest]
+    while others and np.count_nonzero(begins) > _MANY * n:
+        k = others.pop(0)
+        begins[:n] &= letters[k : n + k] == wanted[k]
+    if others or np.count_nonzero(begins) <= _MANY * n:
+        at = np.flatnonzero(begins)
+        for k in others:
+            at = at[letters[at + k] == wanted[k]]
+        row, place = np.unique(np.searchsorted(starts, at, side="right") - 1, return_index=True)
+        first = at[place] == starts[row]
+    else:
+        row = np.flatnonzero(np.logical_or.reduceat(begins, starts))
+        first = begins[starts[row]]
+    whole = first & (letters[np.minimum(starts[row] + len(wanted), len(letters) - 1)] == _END)
+    return np.concatenate([row[whole], row[first & ~whole], row[~first]])

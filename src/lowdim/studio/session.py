@@ -80,13 +80,13 @@ class Session:
     def dataset(self, name: str) -> Dataset:
         """A data set by its id."""
         if name not in self.datasets:
-            raise Refused("This data set is not there any more.", 404)
+            raise Refused("This data set no longer exists.", 404)
         return self.datasets[name]
 
     def map(self, name: str) -> Map:
         """A map by its id."""
         if name not in self.maps:
-            raise Refused("This map is not there any more.", 404)
+            raise Refused("This map no longer exists.", 404)
         return self.maps[name]
 
     def add_dataset(self, dataset: Dataset) -> None:

@@ -37,11 +37,7 @@ class Snapshots:
             return list(self.kept)
         self.folder.mkdir(exist_ok=True)
         Y = np.frombuffer(coordinates, dtype="<f4").reshape(n, dim)
-        with (
-            replace_file(self._path(iteration), force=True) as temporary,
-            open(temporary, "wb") as f,
-        ):
-            np.save(f, Y)
+        save_array(self._path(iteration), Y)
         self.kept.append(iteration)
         most = int(np.clip(MOST_BYTES / max(1, len(coordinates)), FEWEST, MOST))
         while len(self.kept) > most:
@@ -56,6 +52,12 @@ class Snapshots:
 
     def _path(self, iteration: int) -> Path:
         return snapshot_path(self.folder.parent, iteration)
+
+
+def save_array(path: Path, values: Array) -> None:
+    """Write an array; the file is complete, old or new, whatever happens."""
+    with replace_file(path, force=True) as temporary, open(temporary, "wb") as file:
+        np.save(file, values)
 
 
 def snapshot_path(folder: Path, iteration: int) -> Path:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import lowdim
-from lowdim.catalog import find
+from lowdim.catalog import Method, find
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
 from lowdim.studio import datasets
@@ -21,7 +22,7 @@ from lowdim.studio.forms import check_parameters
 from lowdim.studio.jobs import Jobs
 from lowdim.studio.processes import Helper
 from lowdim.studio.records import Dataset, Map, check_pace
-from lowdim.studio.requests import check_integers
+from lowdim.studio.requests import check_integers, check_places
 from lowdim.studio.session import Session, new_id
 from lowdim.studio.snapshots import read_snapshot, snapshot_path
 from lowdim.studio.stream import Hub, frame_bytes
@@ -110,9 +111,17 @@ class Studio:
         async with self.changing:
             now = self.session.dataset(dataset.id)  # after the changes that were asked for before
             choices = now.change_choices(changes)
-            return await self._prepare(
-                Dataset(now.id, now.name, now.source, choices, now.version + 1)
-            )
+            return await self._prepare(replace(now, choices=choices, version=now.version + 1))
+
+    def annotate(self, dataset: Dataset, rows: Array, text: str) -> Dataset:
+        """Write a text on objects of a data set; an empty one removes what was written."""
+        for row in map(str, rows.tolist()):
+            dataset.annotations.pop(row, None)
+            if text:
+                dataset.annotations[row] = text
+        self.session.save_dataset(dataset)
+        self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
+        return dataset
 
     async def _prepare(self, dataset: Dataset) -> Dataset:
         folder = self.session.data_folder(dataset.id, dataset.version)
@@ -132,6 +141,7 @@ class Studio:
             raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
         self.session.add_dataset(dataset)
         self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
+        await asyncio.to_thread(datasets.read_about, folder)  # so that the first search is quick
         return dataset
 
     def remove_dataset(self, dataset: Dataset) -> None:
@@ -147,23 +157,23 @@ class Studio:
 
     # --- maps -----------------------------------------------------------------------------
 
-    def new_map(self, asked: dict[str, Any]) -> Map:
+    def new_map(self, request: dict[str, Any]) -> Map:
         """Queue a fit."""
-        dataset = self.session.dataset(str(asked.get("dataset")))
-        name = str(asked.get("method"))
-        parameters = check_parameters(name, asked.get("parameters", {}))
+        dataset = self.session.dataset(str(request.get("dataset")))
+        name = str(request.get("method"))
+        parameters = check_parameters(name, request.get("parameters", {}))
         method = find(name)
         assert method is not None
         if method.objects == "labelled" and dataset.about["label"] is None:
             raise Refused(f"{name} learns from labels: choose a column of labels first.")
-        rows = self._rows(asked.get("rows"), dataset)
+        rows = self._rows(request.get("rows"), dataset)
         one = Map(
             id=new_id(),
             number=self.session.take_number(),
             dataset=dataset.id,
             version=dataset.version,
             method=name,
-            title=str(asked.get("title") or "")[:200],
+            title=str(request.get("title") or "")[:200],
             parameters=parameters,
             initial=parameters,
             rows=None if rows is None else len(rows),
@@ -171,18 +181,24 @@ class Studio:
             **datasets.describe_origin(self.folder_of(dataset), dataset.about, rows),
             dim=parameters.get("n_components", 2),
             live=list(method.live),
-            pace=check_pace(asked.get("pace")),
+            pace=check_pace(request.get("pace")),
         )
         start = None
-        if asked.get("from") is not None and "init" in method.load()().get_params():
-            start = self._start(self.session.map(str(asked["from"])), rows, one.dim)
+        if request.get("from") is not None and "init" in method.load()().get_params():
+            start = self._start(self.session.map(str(request["from"])), rows, one.dim)
+        pinned = (
+            _places_of_pins(request["pins"], method, rows, one) if request.get("pins") else None
+        )
         self.session.add_map(one)
         folder = self.session.map_folder(one)
         if rows is not None:
             np.save(folder / "rows.npy", rows)
         if start is not None:
             np.save(folder / "start.npy", start)
-            one.start = str(asked["from"])
+            one.start = str(request["from"])
+        if pinned is not None:
+            np.save(folder / "pinned.npy", pinned)
+            one.pins = int(np.isfinite(pinned).any(axis=1).sum())
         self.jobs.submit(one, self._spec(one))
         self._on_change(one, True)
         return one
@@ -190,7 +206,7 @@ class Studio:
     def _spec(self, one: Map) -> dict[str, Any]:
         """What a worker must know."""
         folder = self.session.map_folder(one)
-        start = folder / "start.npy"
+        start, pinned = folder / "start.npy", folder / "pinned.npy"
         return {
             "data": str(self.session.data_of(one)),
             "folder": str(folder),
@@ -199,6 +215,7 @@ class Studio:
             "rows": one.rows is not None,
             "label": self.session.dataset(one.dataset).about["label"],
             "start": str(start) if start.exists() else None,
+            "pinned": str(pinned) if pinned.exists() else None,
             "pace": one.pace,
         }
 
@@ -318,4 +335,20 @@ class Studio:
         for iteration in reversed(iterations):
             with suppress(FileNotFoundError):
                 return read_snapshot(folder, iteration)
-        raise Refused("This snapshot is not kept any more.", 404)
+        raise Refused("This snapshot no longer exists.", 404)
+
+
+def _places_of_pins(pins: Any, method: Method, rows: Array | None, one: Map) -> Array:
+    """The places at which objects are held, NaN for the others; `pins` maps rows to places."""
+    if not method.pins:
+        raise Refused(f"{method.name} cannot hold objects at places; t-SNE and UMAP can.")
+    if not isinstance(pins, dict) or not all(key.isdigit() for key in pins):
+        raise Refused("pins must be an object of row numbers and places.")
+    places = check_places(list(pins.values()), one.dim)
+    shown = np.arange(one.n) if rows is None else rows
+    at = np.searchsorted(shown, wanted := np.array([int(key) for key in pins]))
+    if (at >= one.n).any() or (shown[at] != wanted).any():
+        raise Refused("pins holds a row that the map does not show.")
+    pinned = np.full((one.n, one.dim), np.nan)
+    pinned[at] = places
+    return pinned

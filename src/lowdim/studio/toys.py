@@ -28,7 +28,7 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Made:
+class ToyData:
     """A generated set: vectors or distances, and columns that describe the objects."""
 
     X: Array
@@ -44,7 +44,7 @@ class Toy:
     title: str
     about: str
     sliders: tuple[Slider, ...]
-    make: Callable[..., Made]
+    make: Callable[..., ToyData]
     template: str
 
     def code(self, values: dict[str, Any]) -> str:
@@ -58,11 +58,11 @@ class Toy:
 
     def write(self, values: dict[str, Any], path: Path) -> tuple[int, ...] | None:
         """Write the set to an NPZ file; returns the shape of an image, if its objects are."""
-        made = self.make(**self.check(values))
+        generated = self.make(**self.check(values))
         with open(path, "wb") as file:
-            arrays: dict[str, Any] = {"X": made.X, **made.labels}
+            arrays: dict[str, Any] = {"X": generated.X, **generated.labels}
             np.savez(file, **arrays)
-        return made.image_shape
+        return generated.image_shape
 
     def check(self, values: dict[str, Any]) -> dict[str, float]:
         """All values, or a refusal if one is out of range."""
@@ -90,9 +90,9 @@ _DIMENSION = Slider("dimension", "Dimension", 2, 100, 1, 10, log=True)
 def _surface(name: str, title: str, about: str, n: int, noise: Slider, label: str) -> Toy:
     """A curve or surface of `lowdim.data`."""
 
-    def make(n: int, noise: float, seed: int) -> Made:
+    def make(n: int, noise: float, seed: int) -> ToyData:
         X, t = getattr(data, name)(n, noise=noise, random_state=seed)
-        return Made(X, {label: t})
+        return ToyData(X, {label: t})
 
     code = f"X, t = lowdim.data.{name}({{n}}, noise={{noise}}, random_state={{seed}})"
     return Toy(name, title, about, (_n(n), noise, _SEED), make, code)
@@ -102,7 +102,7 @@ def _noise(most: float, default: float = 0) -> Slider:
     return Slider("noise", "Noise", 0, most, 0.01, default)
 
 
-def _clusters(n: int, dimension: int, gap: float, ratio: float, seed: int) -> Made:
+def _clusters(n: int, dimension: int, gap: float, ratio: float, seed: int) -> ToyData:
     """Three clusters: the second `gap` from the first, the third far away and `ratio` as wide."""
     random = np.random.RandomState(seed)
     y = np.arange(n) % 3
@@ -110,40 +110,40 @@ def _clusters(n: int, dimension: int, gap: float, ratio: float, seed: int) -> Ma
     centers[1, 0], centers[2, :2] = gap, (gap / 2, 5 * gap)
     spread = np.array([1.0, 1.0, ratio])
     X = centers[y] + spread[y, None] * random.standard_normal((n, dimension))
-    return Made(X, {"cluster": np.array(["near", "near too", "far"])[y]})
+    return ToyData(X, {"cluster": np.array(["near", "near too", "far"])[y]})
 
 
-def _unequal(n: int, dimension: int, seed: int) -> Made:
+def _unequal(n: int, dimension: int, seed: int) -> ToyData:
     X, y = data.clusters(n, n_features=dimension, random_state=seed)
     names = np.array(["half", "quarter, close", "eighth, narrow", "eighth, wide"])
-    return Made(X, {"cluster": names[y]})
+    return ToyData(X, {"cluster": names[y]})
 
 
-def _gaussian(n: int, dimension: int, seed: int) -> Made:
+def _gaussian(n: int, dimension: int, seed: int) -> ToyData:
     X = np.random.RandomState(seed).standard_normal((n, dimension))
-    return Made(X, {"distance from the centre": np.linalg.norm(X, axis=1)})
+    return ToyData(X, {"distance from the centre": np.linalg.norm(X, axis=1)})
 
 
-def _random_walk(n: int, dimension: int, seed: int) -> Made:
+def _random_walk(n: int, dimension: int, seed: int) -> ToyData:
     steps = np.random.RandomState(seed).standard_normal((n, dimension))
-    return Made(np.cumsum(steps, axis=0), {"time": np.arange(n, dtype=float)})
+    return ToyData(np.cumsum(steps, axis=0), {"time": np.arange(n, dtype=float)})
 
 
-def _bars(n: int, size: int, seed: int) -> Made:
+def _bars(n: int, size: int, seed: int) -> ToyData:
     X, y = data.bars(n, size=size, length=size // 2, random_state=seed)
-    return Made(X, {"bar": np.array(["horizontal", "vertical"])[y]}, (size, size))
+    return ToyData(X, {"bar": np.array(["horizontal", "vertical"])[y]}, (size, size))
 
 
-def _digits(n: int) -> Made:
+def _digits(n: int) -> ToyData:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    return Made(digits.data[:n], {"digit": digits.target[:n].astype(str)}, (8, 8))
+    return ToyData(digits.data[:n], {"digit": digits.target[:n].astype(str)}, (8, 8))
 
 
-def _cities() -> Made:
+def _cities() -> ToyData:
     D, names = data.cities()
-    return Made(D, {"ids": np.array(names)})
+    return ToyData(D, {"ids": np.array(names)})
 
 
 _CLUSTERS = """import numpy as np

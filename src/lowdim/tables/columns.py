@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, dense
+from lowdim.checks import Array, dense, did_you_mean
 from lowdim.messages import argument
 from lowdim.tables.errors import DataError, join_names, shorten
 
@@ -21,42 +21,33 @@ CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
 _COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?")
-_ID_NAME = re.compile(r"(.*[_ .-])?ids?|index|.*[a-z](Id|ID)|Id|ID")  # tweet_id, customerId, index
+_ID_NAME = re.compile(r"(.*[_ .-])?ids?|.*[a-z](Id|ID)|(?i:id|index)")  # tweet_id
 _PART = 1024  # rows that are copied at a time, for the sake of the cache
 _EXACT = 2**53  # integers below have a float64 of their own
+_NUMBER_STARTS = frozenset("0123456789+-.,iInN")  # also of inf and nan
 _TARGETS = ("label", "labels", "class", "target", "y", "species", "category", "digit", "cluster")
-
-
-class Mixed(NamedTuple):
-    """A column of numbers with something else among them: where, what, and how many numbers."""
-
-    row: int
-    value: str
-    numbers: int
 
 
 @dataclass
 class Frame:
     """The content of a file, one object a row, before the roles of its columns are chosen.
 
-    `numbers` is a dense array, a memory map or a sparse matrix, whose columns are named by
-    `names` if the file names them; `texts` are columns of strings, with None where a value is
-    missing, and of dates (datetime64); `beside` holds what the file keeps beside its data, such as
+    In a table, every column is an array of `columns`: of numbers, of strings with None where a
+    value is missing, or of dates (datetime64). A file of arrays has a matrix `X`, whose columns
+    are named by `names` if the file names them; its `columns` are all `beside` the data, such as
     the labels in an NPZ file. `ids` are the names of the objects if the file has them in a place
-    of their own. `stored` returns a column of `numbers` as the file holds it, where `numbers` may
-    have rounded it: integers, or strings with None where a value is missing.
+    of their own.
     """
 
-    numbers: Any
+    columns: dict[str, Array] = field(default_factory=dict)
+    X: Any = None  # dense, a memory map or sparse
     names: list[str] | None = None
-    texts: dict[str, Array] = field(default_factory=dict)
-    beside: dict[str, Array] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()  # columns that are not among the data
     ids: Array | None = None
-    mixed: dict[str, Mixed] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    order: list[str] | None = None  # of all columns, as in the file
     line: Callable[[int], int] | None = None  # of a row, in a text file
-    stored: Callable[[str], Array | None] = lambda name: None
+    strings: Callable[[str], Array] | None = None  # a column of numbers as a text file writes it
+    is_number: Callable[[str], bool] = lambda value: False  # whether a text file means a number
     image_shape: tuple[int, ...] | None = None  # of each row, if it is an image
     photographs: bool = False  # images whose values are light
     source: str = ""  # name of the file
@@ -64,12 +55,19 @@ class Frame:
 
     @property
     def n_rows(self) -> int:
-        return int(self.numbers.shape[0])
+        return len(next(iter(self.columns.values()), ())) if self.X is None else self.X.shape[0]
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the file names the columns of numbers."""
+        return self.X is None or self.names is not None
 
     @cached_property
     def number_names(self) -> list[str]:
         """Names of the columns of numbers; x0, x1, ... if they have none."""
-        return self.names or [f"x{i}" for i in range(self.numbers.shape[1])]
+        if self.X is not None:
+            return self.names or [f"x{i}" for i in range(self.X.shape[1])]
+        return [name for name in self.data_names if self.columns[name].dtype.kind not in "OM"]
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -79,61 +77,86 @@ class Frame:
     @cached_property
     def data_names(self) -> list[str]:
         """Names of all columns but those beside the data."""
-        return self.order or [*self.number_names, *self.texts]
+        table = [name for name in self.columns if name not in self.beside]
+        return table if self.X is None else [*self.number_names, *table]
 
     @cached_property
     def all_names(self) -> list[str]:
         """Names of all columns, those beside the data last."""
-        return [*self.data_names, *self.beside]
+        return [*self.data_names, *(name for name in self.columns if name in self.beside)]
 
     def column(self, name: str) -> Array:
         """The values of a column."""
-        for columns in (self.beside, self.texts):
-            if name in columns:
-                return columns[name]
-        return dense(self.numbers[:, [self.places[name]]]).ravel()
+        if name in self.columns:
+            return self.columns[name]
+        return dense(self.X[:, [self.places[name]]]).ravel()
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column of the data holds text or dates."""
+        return name not in self.beside and name not in self.places and name in self.columns
 
     def is_date(self, name: str) -> bool:
-        """Whether a column holds dates."""
-        return name in self.texts and self.texts[name].dtype.kind == "M"
+        """Whether a column of the data holds dates."""
+        return self.is_text(name) and self.columns[name].dtype.kind == "M"
 
     def text(self, name: str) -> Array:
         """A column of text or dates as strings."""
-        return date_strings(self.texts[name]) if self.is_date(name) else self.texts[name]
+        values = self.columns[name]
+        return date_strings(values) if values.dtype.kind == "M" else values
 
     def matrix(self, names: list[str] | None) -> Any:
-        """Columns of numbers; as they are, without a copy, if all are chosen."""
-        if names is None or names == self.number_names:
-            return self.numbers
-        lacking = [n for n in names if n not in self.places and n not in self.beside]
+        """Columns of numbers side by side; those of `X` as they are if all are chosen."""
+        if self.X is not None and (names is None or names == self.number_names):
+            return self.X
+        names = self.number_names if names is None else names
+        lacking = [name for name in names if name not in self.places and name not in self.beside]
         if lacking:
-            texts = [name for name in lacking if name in self.texts]
+            texts = [name for name in lacking if name in self.columns]
             reason = f"column {texts[0]!r} is text" if texts else f"it lacks {join_names(lacking)}"
             raise DataError(
                 f"{self.source} does not have the columns of numbers that are needed: {reason}."
             )
-        chosen = self.numbers[:, [self.places[name] for name in names if name in self.places]]
-        beside = [self.beside[name] for name in names if name not in self.places]
-        return np.column_stack([chosen, *beside]) if beside else chosen
+        if self.X is not None and not self.beside.intersection(names):
+            return self.X[:, [self.places[name] for name in names]]
+        columns = [self.column(name) for name in names]
+        dtype = np.result_type(*columns) if columns else np.float64
+        matrix = np.empty((self.n_rows, len(names)), dtype)
+        for start in range(0, self.n_rows if names else 0, _PART):
+            part = slice(start, start + _PART)
+            np.stack([values[part] for values in columns], axis=1, out=matrix[part])
+        self.columns |= {name: matrix[:, place] for place, name in enumerate(names)}  # held once
+        return matrix
 
     def values(self, name: str) -> Array:
         """A column as ids or labels: every digit is kept, and 3.0 is 3."""
         if name not in self._values:
-            column, stored = self.column(name), None
-            if name not in self.beside and _are_integers(column):
-                stored = self.stored(name)
-            self._values[name] = _tidy(column) if stored is None else _digits(stored, column)
+            values = _integers_if_whole(self.column(name))
+            if self.strings is not None and name in self.places and _are_integers(values):
+                values = _keep_digits(self.strings(name), values)
+            self._values[name] = values
         return self._values[name]
+
+    def first_text(self, name: str) -> tuple[int, str, int] | None:
+        """The row and the value of the first text in a column of numbers, and how many numbers
+        there are; None if most values are text, or all."""
+        if not self.is_text(name) or self.is_date(name):
+            return None
+        values = self.columns[name].tolist()
+        known = [v for v in values if v is not None]
+        if 2 * sum(v[:1] in _NUMBER_STARTS for v in known) <= len(known):
+            return None
+        n_numbers = sum(map(self.is_number, known))
+        if 2 * n_numbers <= len(known) or n_numbers == len(known):
+            return None
+        row = next(row for row, v in enumerate(values) if v is not None and not self.is_number(v))
+        return row, values[row], n_numbers
 
     def check_name(self, name: str, option: str) -> str:
         """The name, if there is such a column."""
         if name in self.all_names:
             return name
-        close = difflib.get_close_matches(name, self.all_names, n=1)
-        hint = (
-            f"; did you mean {close[0]!r}?" if close else f": it has {join_names(self.all_names)}."
-        )
-        raise DataError(f"{argument(option)}: {self.source} has no column {name!r}{hint}")
+        hint = did_you_mean(name, self.all_names) or f" It has {join_names(self.all_names)}."
+        raise DataError(f"{argument(option)}: {self.source} has no column {name!r}.{hint}")
 
     def match_names(self, patterns: Iterable[str], option: str) -> list[str]:
         """Names of the columns that match at least one pattern."""
@@ -150,27 +173,29 @@ class Frame:
         return f"row {row}" if self.line is None else f"row {row} (line {self.line(row)})"
 
 
-def frame_of(columns: dict[str, Array], **others: Any) -> Frame:
-    """A frame of named columns: those of objects are text or dates, all others numbers."""
-    columns = {
-        name: dates_of(values) if values.dtype == object else values
-        for name, values in columns.items()
-    }
-    numbers = {name: values for name, values in columns.items() if values.dtype.kind not in "OM"}
-    n_rows = len(next(iter(columns.values()), ()))
-    dtypes = {values.dtype for values in numbers.values()} or {np.dtype(np.float64)}
-    matrix = np.empty((n_rows, len(numbers)), dtype=np.result_type(*dtypes))
-    for start in range(0, n_rows if numbers else 0, _PART):
-        part = slice(start, start + _PART)
-        np.stack([values[part] for values in numbers.values()], axis=1, out=matrix[part])
-    texts = {name: values for name, values in columns.items() if name not in numbers}
-    return Frame(matrix, list(numbers), texts, order=list(columns), **others)
+def column_of(values: Sequence[Any]) -> Array:
+    """Python values as a column: numbers (True and False are 1 and 0, None is NaN), dates or text.
+
+    Whole numbers too large for the digits of the column, ids in fact, become text.
+    """
+    known = [v for v in values if v is not None]
+    if all(isinstance(v, int | float) for v in known):
+        gaps = len(known) < len(values)
+        most = _EXACT if gaps else 2**63
+        if all(isinstance(v, float) or abs(v) < most for v in known) or not all(
+            isinstance(v, int) for v in known
+        ):
+            column = np.array([np.nan if v is None else v for v in values])
+            return column.astype(np.uint8) if column.dtype.kind == "b" else column
+    return dates_of(np.array([None if v is None else str(v) for v in values], dtype=object))
 
 
 def dates_of(values: Array) -> Array:
     """Strings as datetime64 if all that are known are dates of ISO 8601; else as they are."""
     distinct = {value for value in values.tolist() if value is not None}
-    if not distinct or not all(map(_DATE.fullmatch, distinct)):
+    if not distinct:
+        return np.full(len(values), np.nan)
+    if not all(map(_DATE.fullmatch, distinct)):
         return values
     try:
         moments = {value: datetime.fromisoformat(value) for value in distinct}
@@ -199,28 +224,24 @@ def _are_integers(values: Array) -> bool:
     return bool(len(known) and np.isfinite(known).all() and (known == np.rint(known)).all())
 
 
-def _tidy(values: Array) -> Array:
+def _integers_if_whole(values: Array) -> Array:
     """Whole numbers as integers: labels that a text file or Matlab holds as 3.0 are 3."""
     if values.dtype.kind == "f" and not np.isnan(values).any() and _are_integers(values):
         return values.astype(np.int64) if np.abs(values).max() < _EXACT else values
     return values
 
 
-def _digits(stored: Array, numbers: Array) -> Array:
-    """Whole numbers as they are stored: integers, or strings if that would change a digit."""
-    if stored.dtype != object:
-        return stored
-    known = [v for v in stored.tolist() if v is not None]
+def _keep_digits(strings: Array, numbers: Array) -> Array:
+    """Whole numbers as integers, or as their strings if that would change a digit."""
+    known = strings.tolist()
     try:
-        integers = [int(v) for v in known]
+        integers = [None if v is None else int(v) for v in known]
     except ValueError:  # 3.0, 1e3, True
-        return _tidy(numbers)
-    if list(map(str, integers)) != known:
-        return stored
-    low, high = min(integers), max(integers)
-    if len(known) == len(stored) and low >= -(2**63) and high < 2**63:
-        return np.array(integers, dtype=np.int64)
-    return numbers if low > -_EXACT and high < _EXACT else stored  # NaN where a value is missing
+        return numbers
+    if [None if v is None else str(v) for v in integers] != known:
+        return strings
+    exact = column_of(integers)
+    return strings if exact.dtype == object else exact
 
 
 # --- roles ----------------------------------------------------------------------------------------
@@ -238,6 +259,7 @@ class Choices:
     missing: str = "error"
     standardize: bool = False
     counts: bool = False
+    text: str | None = None
 
 
 @dataclass
@@ -262,34 +284,32 @@ def assign(frame: Frame, choices: Choices) -> Roles:
     for name in wanted:
         if roles.ids is None or name != roles.id_name:
             roles.labels[name] = frame.values(name)
-    beside = [name for name in frame.beside if name not in taken]
+    beside = [name for name in frame.columns if name in frame.beside and name not in taken]
     roles.labels |= {name: frame.values(name) for name in beside}
     if beside:
-        roles.notes.append(f"carried through as labels: {join_names(beside)}")
+        roles.notes.append(f"kept as labels: {join_names(beside)}")
     features = chosen or [name for name in frame.data_names if name not in taken]
     if not chosen:  # customer_id, for instance
-        note = "named as ids, so carried through as labels"
+        note = "kept as labels because of their names, which are those of ids"
         features = _without_labels(frame, features, roles, _is_ids_name, note)
     called = {name.strip().lower() for name in features}
     coordinates = "y" in called and called & {"x", "z"}
     if not chosen and not wanted and not coordinates:
-        note = "taken as labels because of their names"
+        note = "kept as labels because of their names"
         features = _without_labels(frame, features, roles, _is_target_name, note)
     _assign_features(frame, choices, features, roles)
     return roles
 
 
 def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -> None:
-    name = None
-    if choices.id is not None:
-        name = frame.check_name(choices.id, "id")
-    elif frame.ids is None:
+    name = None if choices.id is None else frame.check_name(choices.id, "id")
+    if name is None and frame.ids is None:
         name = find_ids(frame, taken)
         if name is None:
             return
         called = f"column {name!r}" if name else "the first column"
         roles.notes.append(
-            f"{called} tells the objects apart: taken as their ids (change with "
+            f"{called} has a different value in each row: used as ids (change with "
             f"{argument('id', ...)} or {argument('drop', ...)})"
         )
     if name is not None:
@@ -300,48 +320,43 @@ def _assign_ids(frame: Frame, choices: Choices, taken: set[str], roles: Roles) -
     ids = ["" if v is None else str(v) for v in values.tolist()]
     roles.ids = np.array(ids, dtype=object)
     if len(set(ids)) < len(ids):
-        distinct, counts = np.unique(ids, return_counts=True)
-        twice = str(distinct[counts.argmax()])
+        twice = Counter(ids).most_common(1)[0][0]
         first, second = np.flatnonzero(roles.ids == twice)[:2]
         raise DataError(
             f"{frame.source}: the ids are not distinct: {shorten(twice)!r} occurs in "
             f"{frame.where(int(first))} and {frame.where(int(second))}. Choose another "
-            f"{argument('id', ...)}, or carry the column as one of {argument('labels', ...)}."
+            f"{argument('id', ...)}, or keep the column as a label ({argument('labels', ...)})."
         )
 
 
 def find_ids(frame: Frame, taken: set[str]) -> str | None:
-    """The first column that looks like ids, if the file has none in a place of their own."""
-    names = frame.data_names if frame.ids is None else []
-    return next((name for name in names if _are_ids(frame, name, taken)), None)
-
-
-def _are_ids(frame: Frame, name: str, taken: set[str]) -> bool:
-    """Whether a column looks like ids: by its name, or as a first column of text or a counter."""
-    if name in taken or name in frame.mixed:
-        return False
-    first = name == frame.data_names[0]
-    named = _is_ids_name(name) or (first and name.strip().lower() in _COUNTERS)
-    if not named and not (first and name in frame.texts):
-        return False
-    values = frame.values(name)
-    entries = values.tolist()
-    distinct = None not in entries and len(set(entries)) == len(entries) > 1
-    return distinct and values.dtype.kind in "iuO"
+    """The first column that looks like ids, by its name or as a first column of text or a counter;
+    None if the file has ids in a place of their own."""
+    for name in frame.data_names if frame.ids is None else []:
+        first = name == frame.data_names[0]
+        named = _is_ids_name(name) or (first and name.strip().lower() in _COUNTERS)
+        if name in taken or not (named or (first and frame.is_text(name))):
+            continue
+        values = frame.values(name)
+        entries = values.tolist()
+        distinct = None not in entries and len(set(entries)) == len(entries) > 1
+        if distinct and values.dtype.kind in "iuO" and frame.first_text(name) is None:
+            return name
+    return None
 
 
 def _is_target_name(name: str) -> bool:
     return name.strip().lower() in _TARGETS
 
 
+def _is_ids_name(name: str) -> bool:
+    return _ID_NAME.fullmatch(name.strip()) is not None
+
+
 def may_describe_objects(name: str, first: bool) -> bool:
     """Whether a column of numbers may be taken as ids or labels because of its name."""
     counter = first and name.strip().lower() in _COUNTERS
     return _is_ids_name(name) or _is_target_name(name) or counter
-
-
-def _is_ids_name(name: str) -> bool:
-    return _ID_NAME.fullmatch(name.strip()) is not None or name.strip().lower() in ("id", "index")
 
 
 def _without_labels(
@@ -360,66 +375,55 @@ def _without_labels(
 
 def _assign_features(frame: Frame, choices: Choices, features: list[str], roles: Roles) -> None:
     used = choices.categorical in ("onehot", "gower")
-    for name in features:
-        if name in frame.mixed and not (choices.features and used):
-            row, value, count = frame.mixed[name]
-            known = sum(v is not None for v in frame.texts[name])
+    dates = [name for name in features if frame.is_date(name)]
+    texts = [name for name in features if name not in frame.places and name not in dates]
+    roles.numeric = [name for name in features if name in frame.places]
+    for name in [] if choices.features and used else texts:
+        odd = frame.first_text(name)
+        if odd is not None:
+            row, value, count = odd
+            known = sum(v is not None for v in frame.columns[name])
             raise DataError(
                 f"{frame.source}: column {name!r} holds numbers ({count} of {known}), but "
                 f"{frame.where(row)} has {shorten(value)!r}. Correct it, or read it as "
                 f"missing ({argument('na', [shorten(value)])}), or leave the column out "
                 f"({argument('drop', [name])})."
             )
-    dates = [name for name in features if frame.is_date(name)]
-    texts = [name for name in features if name not in frame.places and name not in dates]
-    roles.numeric = [name for name in features if name in frame.places]
     if dates and choices.features:
         raise DataError(
             f"{argument('features')}: column {dates[0]!r} holds dates, which have no unit as "
             "numbers. Add a column of days to the file, for instance."
         )
     if dates and choices.categorical != "ignore":
-        roles.labels |= {name: frame.texts[name] for name in dates}
-        roles.notes.append(f"dates are carried through as labels: {join_names(map(repr, dates))}")
+        roles.labels |= {name: frame.columns[name] for name in dates}
+        roles.notes.append(f"dates are kept as labels: {join_names(map(repr, dates))}")
+    ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
     if texts and used:
         roles.textual = texts
         use = "coded as zeros and ones" if choices.categorical == "onehot" else "compared by Gower"
         roles.notes.append(f"columns of text {use}: {join_names(map(repr, texts))}")
     elif texts and choices.features:
         raise DataError(
-            f"{argument('features')}: column {texts[0]!r} is text. To use it, set {_use_text()}."
+            f"{argument('features')}: column {texts[0]!r} is text. To use it, set {ways}."
         )
     elif texts:
-        _set_aside(frame, choices, texts, roles)
-    if not roles.numeric and not roles.textual:
-        what = (
-            f"only text ({join_names(map(repr, texts))})"
-            if texts
-            else "no columns but ids, labels and dates"
+        action = "ignored"
+        if choices.categorical == "label":
+            action = "kept as labels"
+            roles.labels |= {name: frame.columns[name] for name in texts}
+        kinds = [f"{n!r} ({len(set(frame.columns[n]) - {None})} kinds)" for n in texts[:6]]
+        roles.notes.append(
+            f"columns of text are {action}, not used as features: "
+            f"{join_names(kinds + ['...'] * (len(texts) - len(kinds)))} (to use them: {ways})"
         )
+    if not roles.numeric and not roles.textual:
+        what = "no columns but ids, labels and dates"
+        if texts:
+            what = f"only text ({join_names(map(repr, texts))})"
+            longest = max(texts, key=lambda name: sum(len(v or "") for v in frame.columns[name]))
+            ways += f", or by its words with {argument('text', longest)}"
         raise DataError(
             f"{frame.source} has no column of numbers to make a map of: {what}. Check "
             f"{argument('delimiter', ...)} and {argument('decimal', ...)}, or use the text with "
-            f"{_use_text(frame, texts)}."
+            f"{ways}."
         )
-
-
-def _use_text(frame: Frame | None = None, texts: Sequence[str] = ()) -> str:
-    ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
-    if frame is None or not texts:
-        return ways
-    longest = max(texts, key=lambda name: sum(len(v or "") for v in frame.texts[name]))
-    return f"{ways}, or by its words with {argument('text', longest)}"
-
-
-def _set_aside(frame: Frame, choices: Choices, texts: list[str], roles: Roles) -> None:
-    action = "ignored"
-    if choices.categorical == "label":
-        action = "carried through as labels"
-        roles.labels |= {name: frame.texts[name] for name in texts}
-    kinds = [f"{name!r} ({len(set(frame.texts[name]) - {None})} kinds)" for name in texts[:6]]
-    roles.notes.append(
-        f"columns of text are {action}, not used as features: "
-        f"{join_names(kinds + ['...'] * (len(texts) - len(kinds)))} "
-        f"(to use them: {_use_text()})"
-    )

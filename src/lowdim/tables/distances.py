@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.tables.columns import Choices, Frame
@@ -15,13 +17,13 @@ _TOLERANCE = 1e-6  # of symmetry, in units of the largest entry: files are round
 _NEARLY = 0.9  # share of pairs that are symmetric in a table that was meant to be symmetric
 
 
-def why_distances(X: Any) -> str | None:
+def distances_reason(X: Any) -> str | None:
     """Why a matrix is taken for distances: it is symmetric or a triangle, at least 0, with a zero
     or empty diagonal. None if it is not."""
     if not _is_square(X):
         return None
     X = np.asarray(X, dtype=np.float64)
-    full = complete_triangle(X)
+    full = _complete_triangle(X)
     if np.isnan(full).all() or not np.nanmax(full) > 0 or _defect(full) is not None:
         return None
     if full is not X:
@@ -29,7 +31,25 @@ def why_distances(X: Any) -> str | None:
     return "the table is square and symmetric with a zero diagonal: taken as distances"
 
 
-def why_almost_distances(X: Any) -> str | None:
+def warn_if_almost(frame: Frame, X: Any) -> None:
+    """Warn if a table that is read as vectors was perhaps meant as distances."""
+    vectors = argument("kind", "vectors")
+    almost = _why_almost(X)
+    if almost is not None:
+        checks.warn(
+            f"{frame.source} is read as vectors. It is square and {almost}. If it holds distances, "
+            f"correct it and set {argument('kind', 'distances')}; if it holds vectors, set "
+            f"{vectors}."
+        )
+    elif _looks_like_pairs(frame):
+        checks.warn(
+            f"{frame.source} is read as vectors, but looks like a list of pairs with a distance "
+            f"each. If it is one, set {argument('kind', 'edges')}; if it holds vectors, set "
+            f"{vectors}."
+        )
+
+
+def _why_almost(X: Any) -> str | None:
     """What keeps a square table from being read as distances, if it was perhaps meant so."""
     if not _is_square(X) or not np.isfinite(X := np.asarray(X, dtype=np.float64)).all():
         return None
@@ -66,7 +86,7 @@ def _is_square(X: Any) -> bool:
     return X.dtype.kind in "iuf" and bool((X != 0).any())
 
 
-def complete_triangle(X: Array) -> Array:
+def _complete_triangle(X: Array) -> Array:
     """A triangle as the full matrix, an empty diagonal as zeros; other matrices as they are."""
     diagonal = np.diagonal(X)
     if np.isnan(diagonal).any() and not np.any(diagonal[~np.isnan(diagonal)]):
@@ -83,7 +103,7 @@ def complete_triangle(X: Array) -> Array:
     return X
 
 
-def square(X: Any, source: str) -> Array:
+def check_square(X: Any, source: str) -> Array:
     """A checked matrix of dissimilarities; asymmetry from rounding is averaged out."""
     if is_sparse(X):
         X = X.toarray()
@@ -94,7 +114,7 @@ def square(X: Any, source: str) -> Array:
             f"of numbers. Check {argument('header', ...)} and {argument('id', ...)}, or read it "
             f"with {argument('kind', 'vectors')} or {argument('kind', 'edges')}."
         )
-    X = complete_triangle(np.asarray(X, dtype=np.float64))
+    X = _complete_triangle(np.asarray(X, dtype=np.float64))
     if (defect := _defect(X)) is not None:
         raise DataError(
             f"{source}: distances must be symmetric, at least 0, and 0 on the diagonal, but "
@@ -130,7 +150,7 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
     objects, codes = np.unique(np.concatenate(ends), return_inverse=True)
     ids = (objects.astype(str) if objects.dtype.kind in "iu" else objects).astype(object)
     i, j = codes.reshape(2, -1)
-    i, j, lengths = _each_once(frame, i, j, lengths, ids)
+    i, j, lengths = _unique_pairs(frame, i, j, lengths, ids)
     n = len(ids)
     if len(lengths) == n * (n - 1) // 2:
         D = np.zeros((n, n))
@@ -138,11 +158,13 @@ def from_pairs(frame: Frame, choices: Choices) -> tuple[Any, Array]:
         return D, ids
     from scipy.sparse import csr_array
 
+    pairs = n * (n - 1) // 2
+    frame.notes.append(f"{len(lengths):,} of {pairs:,} pairs are known")
     both = np.concatenate([i, j]), np.concatenate([j, i])
     return csr_array((np.concatenate([lengths, lengths]), both), shape=(n, n)), ids
 
 
-def looks_like_pairs(frame: Frame) -> bool:
+def _looks_like_pairs(frame: Frame) -> bool:
     """Whether a table may be a list of pairs: two columns name the same things, a third has
     numbers of at least 0, and no pair occurs twice."""
     names = frame.data_names
@@ -161,28 +183,79 @@ def looks_like_pairs(frame: Frame) -> bool:
     return len(pairs) == frame.n_rows and not own
 
 
-def _each_once(
+def _unique_pairs(
     frame: Frame, i: Array, j: Array, lengths: Array, ids: Array
 ) -> tuple[Array, Array, Array]:
     """Each pair once. Given twice, its distances must be equal; an object is at 0 from itself."""
     low, high = np.minimum(i, j), np.maximum(i, j)
-    order = np.lexsort((high, low))
-    low, high, lengths = low[order], high[order], lengths[order]
-    same = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
-    clash = np.flatnonzero(same & (lengths[1:] != lengths[:-1]))
-    if len(clash):
-        at = int(clash[0])
-        raise DataError(
-            f"{frame.source}: the pair {ids[low[at]]}, {ids[high[at]]} has two distances, "
-            f"{lengths[at]:g} and {lengths[at + 1]:g} ({frame.where(int(order[at]))} and "
-            f"{frame.where(int(order[at + 1]))})."
-        )
     own = np.flatnonzero((low == high) & (lengths != 0))
     if len(own):
         at = int(own[0])
         raise DataError(
-            f"{frame.source}: {frame.where(int(order[at]))}: {ids[low[at]]} has the distance "
-            f"{lengths[at]:g} to itself."
+            f"{frame.source}: {frame.where(at)}: {ids[low[at]]} has the distance {lengths[at]:g} "
+            "to itself."
         )
-    first = np.concatenate([[True], ~same]) & (low != high)
+    _, first, pair = np.unique(low * len(ids) + high, return_index=True, return_inverse=True)
+    clash = np.flatnonzero(lengths != lengths[first[pair]])
+    if len(clash):
+        other = int(clash[0])
+        at = int(first[pair[other]])
+        raise DataError(
+            f"{frame.source}: the pair {ids[low[at]]}, {ids[high[at]]} has two distances, "
+            f"{lengths[at]:g} and {lengths[other]:g} ({frame.where(at)} and {frame.where(other)})."
+        )
+    first = first[low[first] != high[first]]
     return low[first], high[first], lengths[first]
+
+
+# --- one triangle of a matrix of distances, each line longer than the last ------------------------
+
+
+def triangle_shape(rows: Sequence[Sequence[str]]) -> tuple[int, int] | None:
+    """The first record of a triangle (0, or 1 after a header) and the step of its lengths; None
+    with fewer than three lines, or if they do not all grow or all shrink by one field."""
+    for first in (0, 1):
+        steps = np.diff([len(row) for row in rows[first:]])
+        if len(steps) >= 2 and abs(steps[0]) == 1 and (steps == steps[0]).all():
+            return first, int(steps[0])
+    return None
+
+
+def from_triangle(rows: list[list[str]], number: Callable[[str], float], source: str) -> Frame:
+    """The full matrix of a triangle with or without diagonal, header and names."""
+    shape = triangle_shape(rows)
+    if shape is None:
+        raise DataError(
+            f"{source} begins like a triangle of distances, but not all lines are longer (or "
+            "shorter) by one field than the line before."
+        )
+    first, step = shape
+    header, body = rows[0] if first else [], rows[first:]
+    names: list[str] | None = None
+    try:
+        list(map(number, [row[0] for row in body]))
+    except ValueError:
+        names = [row[0] for row in body]
+    fields = [row[names is not None :][::step] for row in body][::step]  # as a lower triangle
+    fields = fields[not fields[0] :]  # the first object may be named, with no distance yet
+    try:
+        values = [[number(value) for value in row] for row in fields]
+    except ValueError as error:
+        raise DataError(f"{source}: the triangle of distances holds text ({error}).") from error
+    diagonal = all(row[-1] == 0 for row in values)
+    n = len(values) + (not diagonal)
+    D = np.zeros((n, n))
+    for end, row in enumerate(values, start=not diagonal):
+        D[end, : len(row)] = D[: len(row), end] = row
+    if names is not None and len(names) == n - 1:  # one object has a column but no line of its own
+        other = [name for name in header if name and name not in names]
+        begins = len(other) == 1 and header.index(other[0]) <= 1
+        names = [*other * begins, *names, *other * (not begins)] if len(other) == 1 else None
+    names = names or (header[-n:] if len(header) >= n else None)
+    part = "lower" if step > 0 else "upper"
+    note = f"{part} triangle {'with' if diagonal else 'without'} diagonal"
+    return Frame(
+        X=D[::step, ::step].copy(),
+        notes=[f"{note}: completed to distances between {n} objects"],
+        ids=None if names is None else np.array(names, dtype=object),
+    )

@@ -7,6 +7,8 @@ from importlib import import_module
 from os import PathLike, fspath
 from typing import Any
 
+from lowdim.messages import one_line
+
 
 class DataError(ValueError):
     """The content of a file cannot be used as it is."""
@@ -23,10 +25,9 @@ def require(module: str, extra: str, what: str) -> Any:
 
 def damage_error(path: str | PathLike[str], kind: str, error: Exception) -> DataError:
     """The error for a file that its reader could not read."""
-    reason = " ".join(str(error).split()) or type(error).__name__
     return DataError(
         f"{fspath(path)} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
-        f"another kind ({shorten(reason, 160)})."
+        f"another kind ({shorten(one_line(error), 160)})."
     )
 
 

@@ -47,8 +47,9 @@ class TextModel:
 
     def vectors(self, texts: Sequence[str | None]) -> Array:
         """The features of texts; those without a known word are zero."""
-        rows = _weighted_words(texts, vocabulary=self.terms, weights=self.weights)[0]
-        return _unit_rows(rows @ self.axes.T)
+        words = _vectorizer(vocabulary=self.terms)
+        words.idf_ = self.weights
+        return _unit_rows(words.transform(map(_plain, texts)) @ self.axes.T)
 
 
 def text_vectors(texts: Sequence[str | None], n_features: int = 100) -> Array:
@@ -91,9 +92,13 @@ def learn_text(
 
     n_features = checks.integer(n_features, "n_features", 1)
     few = len(texts) < _FEW_TEXTS
-    rows, terms, weights = _weighted_words(
-        texts, min_df=1 if few else 2, max_df=1.0 if few else 0.5, max_features=_MOST_TERMS
+    words = _vectorizer(
+        min_df=1 if few else 2, max_df=1.0 if few else 0.5, max_features=_MOST_TERMS
     )
+    try:
+        rows = words.fit_transform(map(_plain, texts))
+    except ValueError as error:
+        raise DataError(f"{argument('text')}: the texts hold no words ({error}).") from error
     k = min(n_features, min(rows.shape) - 1)
     if k < 1:
         raise DataError(
@@ -101,26 +106,19 @@ def learn_text(
         )
     with blas_on_one_thread():
         svd = TruncatedSVD(k, algorithm="arpack", random_state=0).fit(rows)
-    model = TextModel(column, terms, weights, svd.components_)
+    terms = words.get_feature_names_out().tolist()
+    model = TextModel(column, terms, words.idf_, svd.components_)
     return model, _unit_rows(rows @ model.axes.T)
 
 
-def _weighted_words(
-    texts: Sequence[str | None], weights: Array | None = None, **options: Any
-) -> tuple[Any, list[str], Array]:
-    """The tf-idf matrix of texts, its terms and their weights, which may be known."""
+def _vectorizer(**options: Any) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectorizer = TfidfVectorizer(sublinear_tf=True, **options)
-    plain = ["" if text is None else text for text in texts]
-    if weights is not None:
-        vectorizer.idf_ = weights
-        return vectorizer.transform(plain), options["vocabulary"], weights
-    try:
-        rows = vectorizer.fit_transform(plain)
-    except ValueError as error:
-        raise DataError(f"{argument('text')}: the texts hold no words ({error}).") from error
-    return rows, vectorizer.get_feature_names_out().tolist(), vectorizer.idf_
+    return TfidfVectorizer(sublinear_tf=True, **options)
+
+
+def _plain(text: str | None) -> str:
+    return text or ""
 
 
 def _unit_rows(rows: Array) -> Array:
@@ -128,10 +126,15 @@ def _unit_rows(rows: Array) -> Array:
     return np.asarray(rows / np.where(lengths > 1e-12, lengths, 1.0))
 
 
-def with_text(frame: Frame, column: str, model: TextModel | None = None) -> tuple[Frame, TextModel]:
-    """The frame with the features of a text in place of its numbers, which become labels."""
+def with_text(
+    frame: Frame, column: str, model: TextModel | None = None, id: str | None = None
+) -> tuple[Frame, TextModel]:
+    """The frame with the features of a text in place of its numbers, which become labels.
+
+    Ids that are guessed leave the columns; those of the column `id` stay there.
+    """
     frame.check_name(column, "text")
-    if column not in frame.texts:
+    if not frame.is_text(column):
         raise DataError(f"{argument('text')}: column {column!r} of {frame.source} is not text.")
     texts = frame.text(column).tolist()
     if model is None:
@@ -140,40 +143,41 @@ def with_text(frame: Frame, column: str, model: TextModel | None = None) -> tupl
         frame.notes.append(f"text {column!r} as {vectors.shape[1]} features, of {terms}")
     else:
         vectors = model.vectors(texts)
-    ids = find_ids(frame, {column})
+    ids = find_ids(frame, {column}) if id is None else None
     numbers = {name: frame.values(name) for name in frame.number_names if name != ids}
+    others = {n: v for n, v in frame.columns.items() if n not in numbers and n != ids}
+    features = {f"{column} {i}": values for i, values in enumerate(vectors.T)}
     return replace(
         frame,
-        numbers=vectors,
-        names=[f"{column} {i}" for i in range(vectors.shape[1])],
-        beside=numbers | frame.beside,
+        columns=features | others | numbers,
+        X=None,
+        names=None,
+        beside=frame.beside | frozenset(numbers),
         ids=frame.ids if ids is None else frame.values(ids),
-        texts={name: values for name, values in frame.texts.items() if name != ids},
-        mixed={},
-        order=None,
+        strings=None,
+        is_number=lambda value: False,
         _values={},
     ), model
 
 
-# --- objects in columns ---------------------------------------------------------------------------
-
-
-def exchange(frame: Frame) -> Frame:
+def transpose_frame(frame: Frame) -> Frame:
     """The frame with its columns as objects; the ids of its rows name the features."""
     ids = find_ids(frame, set())
     titles = frame.ids if ids is None else frame.values(ids)
     numeric = [name for name in frame.number_names if name != ids]
-    others = [name for name in [*frame.texts, *frame.beside] if name != ids]
+    others = [name for name in frame.columns if name not in numeric and name != ids]
     if not numeric:
-        raise DataError(f"{frame.source} has no column of numbers, so no object to read.")
+        raise DataError(
+            f"{frame.source} has no column of numbers, so that there are no objects to read."
+        )
     numbers = frame.matrix(numeric).T
     notes = [f"rows and columns were exchanged: each of {len(numeric):,} columns is an object"]
     if others:
         notes.append(f"left out, because the values are no numbers: {join_names(others)}")
     return Frame(
-        numbers.tocsr() if is_sparse(numbers) else np.ascontiguousarray(numbers),
-        None if titles is None else [str(title) for title in titles],
-        ids=None if frame.names is None else np.array(numeric, dtype=object),
+        X=numbers.tocsr() if is_sparse(numbers) else np.ascontiguousarray(numbers),
+        names=None if titles is None else [str(title) for title in titles],
+        ids=np.array(numeric, dtype=object) if frame.has_names else None,
         notes=[*frame.notes, *notes],
         source=frame.source,
     )

@@ -1,4 +1,4 @@
-"""The formats by their endings, and the data of a path as a file on disk."""
+"""The endings of formats, the options of reading, and the data of a path as a file on disk."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -23,28 +22,18 @@ from lowdim.tables.errors import DataError, damage_error, require
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 """Texts that mean a missing value."""
 
-_READERS: dict[str, dict[str, tuple[str, ...]]] = {  # module: formats (read_<format>): endings
-    "text": {"text": (".csv", ".tsv", ".tab", ".txt", ".dat")},
-    "records": {
-        "json_lines": (".jsonl", ".ndjson"),
-        "arrow": (".parquet", ".pq", ".arrow", ".feather", ".ipc"),
-        "excel": (".xlsx",),
-    },
-    "arrays": {
-        "npy": (".npy",),
-        "npz": (".npz",),
-        "hdf5": (".h5", ".hdf5"),
-        "anndata": (".h5ad",),
-        "matlab": (".mat",),
-    },
+FORMATS_BY_ENDING = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "text"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "JSON lines"),
+    **dict.fromkeys((".parquet", ".pq", ".arrow", ".feather", ".ipc"), "Arrow"),
+    ".xlsx": "Excel",
+    ".npy": "NPY",
+    ".npz": "NPZ",
+    **dict.fromkeys((".h5", ".hdf5"), "HDF5"),
+    ".h5ad": "AnnData",
+    ".mat": "Matlab",
 }
-_FORMATS = {
-    ending: (module, name)
-    for module, formats in _READERS.items()
-    for name, endings in formats.items()
-    for ending in endings
-}
-ENDINGS = tuple(_FORMATS)
+ENDINGS = tuple(FORMATS_BY_ENDING)
 FORMATS = tuple(ending[1:] for ending in ENDINGS)
 PARQUET = (".parquet", ".pq")
 
@@ -75,7 +64,6 @@ class Options:
     key: str | None = None  # which array of a file that holds several
     image_size: tuple[int, int] | None = None  # width and height that images are resized to
     color: bool = False  # images in three channels instead of one
-    exact: Callable[[str], bool] = lambda name: False  # columns whose digits must all be kept
     prose: bool = False  # whether fields may be sentences, with spaces inside
     ending: str = ""  # of the format, whatever the file is called
 
@@ -95,30 +83,17 @@ def ending_of(path: Path, format: str | None = None) -> str:
         return ""
     if format is not None:
         return f".{format}"
-    if path.suffix.lower() in _FORMATS:
+    if path.suffix.lower() in FORMATS_BY_ENDING:
         return path.suffix.lower()
     ending = f"the ending {path.suffix!r}" if path.suffix else "no ending"
     if path.suffix.lower() in (".zip", ".7z", ".tar"):
-        raise DataError(f"{path} has {ending}; unpack it first, to one of {', '.join(ENDINGS)}.")
+        raise DataError(
+            f"{path} has {ending}; unpack it first. The endings known are {', '.join(ENDINGS)}."
+        )
     raise DataError(
         f"{path} has {ending}; the endings known are {', '.join(ENDINGS)}. Set "
         f"{argument('format', ...)} to say what it holds."
     )
-
-
-def reader_for(ending: str) -> Callable[[Path, Options], Any]:
-    """The function that reads a format; the empty ending is that of a folder of images."""
-    module, name = _FORMATS[ending] if ending else ("arrays", "images")
-    reader: Any = getattr(import_module(f"lowdim.tables.{module}"), f"read_{name}")
-    return cast(Callable[[Path, Options], Any], reader)
-
-
-def format_of(path: Path) -> str:
-    """The name of the format that a file is to be written in."""
-    ending = ending_of(path)
-    if not ending:
-        raise DataError(f"{path} is a folder; give the name of a file.")
-    return _FORMATS[ending][1]
 
 
 @contextmanager
@@ -153,7 +128,7 @@ def _copy(raw: IO[bytes], name: str, ending: str, format: str | None) -> Iterato
             shutil.copyfileobj(raw, file)
         while (guess := _guess_ending(copy, name)) in _COMPRESSED:
             _decompress(copy, name, guess)
-        path = Path(f"data{ending if ending in _FORMATS else guess}")
+        path = Path(f"data{ending if ending in FORMATS_BY_ENDING else guess}")
         try:
             yield Source(copy, ending_of(path, format), name, temporary=True)
         except DataError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -14,15 +14,34 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.messages import argument
-from lowdim.tables import distances
+from lowdim.messages import argument, plural
+from lowdim.tables import arrays, distances, records
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
 from lowdim.tables.errors import DataError, join_names, shorten
-from lowdim.tables.features import exchange, with_text
-from lowdim.tables.formats import FORMATS, MISSING_TEXTS, Options, reader_for, source_of
-from lowdim.tables.recipe import Recipe, follow, learn
+from lowdim.tables.features import transpose_frame, with_text
+from lowdim.tables.formats import (
+    FORMATS,
+    FORMATS_BY_ENDING,
+    MISSING_TEXTS,
+    Options,
+    source_of,
+)
+from lowdim.tables.recipe import Recipe, apply_recipe, learn_recipe
 from lowdim.tables.table import FileColumns, Table
+from lowdim.tables.text import read_text
 
+_READERS: dict[str, Callable[[Path, Options], Frame]] = {
+    "images": arrays.read_images,
+    "text": read_text,
+    "JSON lines": records.read_json_lines,
+    "Arrow": records.read_arrow,
+    "Excel": records.read_excel,
+    "NPY": arrays.read_npy,
+    "NPZ": arrays.read_npz,
+    "HDF5": arrays.read_hdf5,
+    "AnnData": arrays.read_anndata,
+    "Matlab": arrays.read_matlab,
+}
 KINDS = ("auto", "vectors", "distances", "edges")
 _NUMBERED = re.compile(r"(.*?)[_ .-]?(\d+)")
 
@@ -68,8 +87,8 @@ def read(
         square and symmetric (or one triangle) with a zero or empty diagonal, and otherwise for
         vectors; it warns if a table is nearly one of distances or looks like a list of edges.
     id : str, default=None
-        Column of the names of the objects. By default the first column, if it tells the objects
-        apart and is text or a counter.
+        Column of the names of the objects. By default the first column, if its values are
+        distinct and it is text or a counter.
     labels : sequence of str, default=()
         Columns that describe the objects: kept as labels, not used as features.
     features : sequence of str, default=()
@@ -144,45 +163,38 @@ def read(
     checks.choice(missing, "missing", MISSING_POLICIES)
     checks.choice(format, "format", (None, *FORMATS))
     choices = Choices(
-        id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize, counts
-    )
-    described = {*labels, id}
-
-    def is_exact(name: str) -> bool:
-        """Whether a column may be one of ids or labels."""
-        unused = recipe is not None and name not in (recipe.numeric or ())
-        return kind == "edges" or unused or name in described
-
-    texts = (*MISSING_TEXTS, *na)
-    options = Options(delimiter, encoding, decimal, header, texts, key, image_size, color, is_exact)
+        id, tuple(labels), tuple(features), tuple(drop), categorical, missing, standardize, counts,
+        text,
+    )  # fmt: skip
     prose = text is not None or (recipe is not None and recipe.text is not None)
-    with _frame_of(path, replace(options, prose=prose), format) as frame:
+    texts = (*MISSING_TEXTS, *na)
+    options = Options(delimiter, encoding, decimal, header, texts, key, image_size, color, prose)
+    with _frame_of(path, options, format) as frame:
         if transpose or (recipe is not None and recipe.transpose):
-            frame = exchange(frame)
+            frame = transpose_frame(frame)
         if recipe is not None:
-            if recipe.text is not None:
-                frame, _ = with_text(frame, recipe.text.column, recipe.text)
             return _follow_recipe(frame, choices, recipe)
+        if kind == "edges":
+            D, ids = distances.from_pairs(frame, choices)
+            return Table(D, frame.source, "precomputed", ids=ids, notes=frame.notes)
         model = None
         if text is not None:
-            kind, (frame, model) = "vectors", with_text(frame, text)
-        if kind == "edges":
-            return _edges(frame, choices)
+            kind, (frame, model) = "vectors", with_text(frame, text, id=id)
         roles = assign(frame, choices)
         plain = categorical in ("label", "ignore") and not standardize
         if kind == "distances" or (kind == "auto" and plain):
-            square = kind == "distances" or len(roles.numeric) == frame.n_rows
-            X = frame.matrix(roles.numeric) if square else None
-            why = distances.why_distances(X) if kind == "auto" else None
-            if why is not None:
-                frame.notes.append(f"{why} (change with {argument('kind', 'vectors')})")
-            if kind == "distances" or why is not None:
-                return _square(frame, roles, choices, X)
-            _hint_at_distances(frame, X)
-        table = _vectors(frame, roles, choices)
-        assert table.recipe is not None
-        table.recipe.text, table.recipe.transpose = model, transpose
-        return table
+            square = _table_of_distances(frame, roles, choices, kind)
+            if square is not None:
+                return square
+        learned, X, kept = learn_recipe(frame, roles, choices)
+        if X.shape[0] < 2:
+            raise DataError(
+                f"{frame.source}: {plural(X.shape[0], 'object')} left; a map needs at least 2."
+            )
+        learned.text, learned.transpose = model, transpose
+        used = learned.names or []
+        notes = [f"{plural(len(used), 'feature')}: {join_names(used)}"] if used else []
+        return _table(frame, roles, learned, X, kept, notes)
 
 
 @contextmanager
@@ -190,56 +202,59 @@ def _frame_of(path: str | PathLike[str], options: Options, format: str | None) -
     """The content of a file."""
     with source_of(Path(path), format) as source:
         options = replace(options, ending=source.ending)
-        frame: Frame = reader_for(source.ending)(source.path, options)
+        content = FORMATS_BY_ENDING[source.ending] if source.ending else "images"
+        frame = _READERS[content](source.path, options)
         if frame.n_rows < 2:
             raise DataError(
-                f"{source.name} holds {frame.n_rows} object{'s'[: frame.n_rows != 1]}; a map needs "
-                "at least 2."
+                f"{source.name} holds {plural(frame.n_rows, 'object')}; a map needs at least 2."
             )
-        if source.temporary and isinstance(frame.numbers, np.memmap):
-            frame.numbers = np.array(frame.numbers)
+        if source.temporary and isinstance(frame.X, np.memmap):
+            frame.X = np.array(frame.X)
         frame.source = Path(source.name).name or source.name
         yield frame
 
 
-def _hint_at_distances(frame: Frame, X: Any) -> None:
-    """Warn if a table that is read as vectors was perhaps meant as distances."""
-    almost = distances.why_almost_distances(X)
-    vectors = argument("kind", "vectors")
-    if almost is not None:
-        checks.warn(
-            f"{frame.source} is read as vectors. It is square and {almost}. If it holds distances, "
-            f"correct it and set {argument('kind', 'distances')}; if it holds vectors, set "
-            f"{vectors}."
+def _table_of_distances(frame: Frame, roles: Roles, choices: Choices, kind: str) -> Table | None:
+    """The table of a square of distances, if the user says that it is one or if it looks like one;
+    None, perhaps with a warning, if it is vectors."""
+    X = None
+    if kind == "distances" or len(roles.numeric) == frame.n_rows:
+        X = frame.matrix(roles.numeric)
+    if kind == "auto":
+        why = distances.distances_reason(X)
+        if why is None:
+            distances.warn_if_almost(frame, X)
+            return None
+        frame.notes.append(f"{why} (change with {argument('kind', 'vectors')})")
+    D = distances.check_square(X, frame.source)
+    if np.isnan(D).any() and choices.missing != "keep":
+        row, column = np.argwhere(np.isnan(D))[0]
+        raise DataError(
+            f"{frame.source}: the distance [{row}, {column}] is missing. With "
+            f"{argument('missing', 'keep')}, MDS uses the distances that are known."
         )
-    elif distances.looks_like_pairs(frame):
-        checks.warn(
-            f"{frame.source} is read as vectors, but looks like a list of pairs with a distance "
-            f"each. If it is one, set {argument('kind', 'edges')}; if it holds vectors, set "
-            f"{vectors}."
-        )
-
-
-def _vectors(frame: Frame, roles: Roles, choices: Choices) -> Table:
-    recipe, X, kept = learn(frame, roles, choices)
-    if X.shape[0] < 2:
-        raise DataError(f"{frame.source}: {X.shape[0]} object is left; a map needs at least 2.")
-    names = recipe.names
-    used = (
-        []
-        if names is None
-        else [f"{len(names)} feature{'s'[: len(names) != 1]}: {join_names(names)}"]
-    )
-    return _table(frame, roles, recipe, X, kept, used)
+    ids, names = roles.ids, frame.number_names if frame.has_names else []
+    if ids is None and any(name != f"x{i}" for i, name in enumerate(names)):
+        ids = np.array(names, dtype=object)
+    notes = [*frame.notes, *roles.notes]
+    return Table(
+        D, frame.source, "precomputed", ids=ids, id_name=roles.id_name, labels=roles.labels,
+        notes=notes,
+    )  # fmt: skip
 
 
 def _follow_recipe(frame: Frame, choices: Choices, recipe: Recipe) -> Table:
     """New data, prepared as those of a model were."""
-    X, kept, notes = follow(frame, recipe)
-    features = {*(recipe.numeric or frame.names or ()), *recipe.textual}
-    others = [name for name in [*(frame.names or ()), *frame.texts] if name not in features]
+    if recipe.text is not None:
+        frame, _ = with_text(frame, recipe.text.column, recipe.text, choices.id)
+    X, kept, notes = apply_recipe(frame, recipe)
+    features = {
+        *(recipe.numeric or (frame.number_names if frame.has_names else ())),
+        *recipe.textual,
+    }
+    others = [name for name in frame.all_names if name not in features and frame.has_names]
     known = Choices(choices.id, labels=choices.labels, drop=(*choices.drop, *recipe.textual))
-    roles = assign(replace(frame, mixed={}), known)
+    roles = assign(replace(frame, is_number=lambda value: False), known)
     for name in others:  # columns that the model does not use describe the objects
         if name != roles.id_name and name not in choices.drop:
             roles.labels.setdefault(name, frame.values(name))
@@ -256,7 +271,7 @@ def _table(
     rows: Any = slice(None) if kept is None else kept
     images = None
     if frame.image_shape is not None:
-        images = np.asarray(frame.numbers[rows]).reshape(-1, *frame.image_shape)
+        images = np.asarray(frame.X[rows]).reshape(-1, *frame.image_shape)
         if frame.photographs and images.ndim == 3:
             images = np.repeat(images[..., None], 3, axis=3)  # a grey value is light, not ink
     return Table(
@@ -272,36 +287,6 @@ def _table(
         images=images,
         file_columns=FileColumns(frame, kept),
     )
-
-
-def _square(frame: Frame, roles: Roles, choices: Choices, X: Any) -> Table:
-    D = distances.square(X, frame.source)
-    if np.isnan(D).any() and choices.missing != "keep":
-        row, column = np.argwhere(np.isnan(D))[0]
-        raise DataError(
-            f"{frame.source}: the distance [{row}, {column}] is missing. With "
-            f"{argument('missing', 'keep')}, MDS uses the distances that are known."
-        )
-    ids, names = roles.ids, frame.names or []
-    if ids is None and any(name != f"x{i}" for i, name in enumerate(names)):
-        ids = np.array(names, dtype=object)
-    return Table(
-        D,
-        frame.source,
-        "precomputed",
-        ids=ids,
-        id_name=roles.id_name,
-        labels=roles.labels,
-        notes=[*frame.notes, *roles.notes],
-    )
-
-
-def _edges(frame: Frame, choices: Choices) -> Table:
-    D, ids = distances.from_pairs(frame, choices)
-    if checks.is_sparse(D):
-        pairs = D.shape[0] * (D.shape[0] - 1) // 2
-        frame.notes.append(f"{D.nnz // 2:,} of {pairs:,} pairs are known, the others are left open")
-    return Table(D, frame.source, "precomputed", ids=ids, notes=frame.notes)
 
 
 def read_embedding(

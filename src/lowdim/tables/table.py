@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lowdim.checks import Array, is_sparse
+from lowdim.messages import plural
 from lowdim.summaries import html_facts, short_repr
 from lowdim.tables.columns import Frame
 from lowdim.tables.errors import join_names
@@ -44,14 +45,12 @@ class Table:
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import lowdim
-    >>> path = os.path.join(tempfile.mkdtemp(), "flowers.csv")
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("petal,sepal,kind\\n1.4,5.1,setosa\\n4.7,7.0,versicolor\\n")
-    >>> print(lowdim.tables.read(path, labels=["kind"]))
-    flowers.csv: 2 objects x 2 features
-      2 features: petal, sepal
+    >>> with open("fruit.csv", "w") as file:
+    ...     _ = file.write("name,width,weight\\nplum,4,60\\npear,7,170\\n")
+    >>> table = lowdim.tables.read("fruit.csv", id="name")
+    >>> table.X.shape, table.columns, list(table.ids)
+    ((2, 2), ['width', 'weight'], ['plum', 'pear'])
     """
 
     X: Any
@@ -96,24 +95,24 @@ class Table:
             size = f"distances between {self.n_rows:,} objects{pairs}"
         else:
             d = self.X.shape[1]
-            size = f"{self.n_rows:,} objects x {d:,} feature{'s'[: d != 1]}"
+            size = f"{self.n_rows:,} objects x {plural(d, 'feature')}"
         return "\n".join([f"{self.source}: {size}", *(f"  {note}" for note in self.notes)])
 
 
 class FileColumns(Mapping[str, Array]):
     """All columns of a file as it holds them, of the rows that were kept."""
 
-    def __init__(self, frame: Frame | None = None, kept: Array | None = None) -> None:
+    def __init__(self, frame: Frame, kept: Array | None) -> None:
         self._frame, self._kept = frame, kept
 
     def __getitem__(self, name: str) -> Array:
-        if self._frame is None or name not in self._frame.all_names:
+        if name not in self._frame.all_names:
             raise KeyError(name)
         values = self._frame.column(name)
         return values if self._kept is None else values[self._kept]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([] if self._frame is None else self._frame.all_names)
+        return iter(self._frame.all_names)
 
     def __len__(self) -> int:
-        return 0 if self._frame is None else len(self._frame.all_names)
+        return len(self._frame.all_names)

@@ -10,7 +10,8 @@ import csv
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import islice
@@ -20,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from lowdim.checks import Array
-from lowdim.messages import argument
+from lowdim.messages import argument, plural
 from lowdim.runtime.context import current
-from lowdim.tables.columns import Frame, Mixed, frame_of, may_describe_objects
+from lowdim.tables.columns import Frame, dates_of, may_describe_objects
+from lowdim.tables.distances import from_triangle, triangle_shape
 from lowdim.tables.errors import DataError, shorten
 from lowdim.tables.formats import Options
 
@@ -38,14 +40,17 @@ _BYTE_ORDER_MARKS = (
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})*|\d*),\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
-_NUMBER_STARTS = frozenset("0123456789+-.,iInN")  # also of inf and nan
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_text(path: Path, options: Options) -> Frame:
     """Read the columns of a delimited text file."""
+    with open(path, "rb") as file:
+        head = file.read(100).lstrip().lower()
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
+    if head.startswith((b"<!doctype html", b"<html")):
+        raise DataError(f"{path} is a web page, not a table; perhaps a download went wrong.")
     with encoding_errors(path):
         return _TextFile(path, options).frame()
 
@@ -69,24 +74,18 @@ def encoding_errors(path: Path) -> Iterator[None]:
     """Turn errors of the encoding of a text file into one that says where and what to do."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        if not error.encoding.replace("-", "").startswith("utf8"):
-            another = argument("encoding", ...)
-            raise DataError(
-                f"{path} is not {error.encoding}: {error.reason}. Set another {another}."
-            ) from error
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, start=1):  # noqa: B007
-                wrong = re.search(r"[\udc80-\udcff]", line.decode(errors="surrogateescape"))
-                if wrong:
-                    break
-        byte = ord(wrong[0]) - 0xDC00 if wrong else error.object[error.start]
-        raise DataError(
-            f"{path} is not UTF-8: line {number} has the byte 0x{byte:02x}. Set its encoding, "
-            f"{argument('encoding', 'latin-1')} for instance."
-        ) from error
     except (LookupError, UnicodeError) as error:
-        raise DataError(f"{path}: {error}.") from error
+        if isinstance(error, UnicodeDecodeError) and error.encoding.startswith("utf-8"):
+            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as wrong:
+                    raise DataError(
+                        f"{path} is not UTF-8: line {number} has the byte "
+                        f"0x{line[wrong.start]:02x}. Set its encoding, "
+                        f"{argument('encoding', 'latin-1')} for instance."
+                    ) from error
+        raise DataError(f"{path}: {error}. Set another {argument('encoding', ...)}.") from error
 
 
 class _TextFile:
@@ -118,8 +117,6 @@ class _TextFile:
     def _delimiter_name(self) -> str:
         return _NAMES.get(self.delimiter, repr(self.delimiter))
 
-    # --- records
-
     def _open(self) -> Any:
         return open(self.path, encoding=self.encoding, newline="")
 
@@ -135,8 +132,8 @@ class _TextFile:
             width = self.width - (self.row_names and place == 0)
             if len(row) != width:
                 raise DataError(
-                    f"{self.path}, line {line} has {len(row)} field{'s'[: len(row) != 1]}, but the "
-                    f"first line has {width}. Correct that line, or set "
+                    f"{self.path}, line {line} has {plural(len(row), 'field')}, but the "
+                    f"first line has {width:,}. Correct that line, or set "
                     f"{argument('delimiter', ...)} if the fields are not separated by "
                     f"{self._delimiter_name}."
                 )
@@ -153,24 +150,15 @@ class _TextFile:
         return rows
 
     def _delimiter(self, lines: Sequence[str], chosen: str | None) -> str:
-        """The delimiter that is set, or else the best one."""
-        if chosen is None:
-            return self._best_delimiter(lines)
-        if len(chosen) != 1:
+        """The delimiter that is set, or else the one that gives most records the same number of
+        fields, and the most fields."""
+        if chosen is not None and len(chosen) != 1:
             raise DataError(f"{argument('delimiter')} must be one character, got {chosen!r}.")
-        alone = all(len(row) == 1 for row in self._sample(lines, chosen))
-        if alone and not self.options.prose:
-            better = self._best_delimiter(lines)
-            if all(len(row) > 1 for row in self._sample(lines, better)):
-                raise DataError(
-                    f"{self.path}: {argument('delimiter', chosen)} does not occur in the first "
-                    f"lines, which look separated by {_NAMES[better]} ({better!r})."
-                )
-        return chosen
-
-    def _best_delimiter(self, lines: Sequence[str]) -> str:
-        """The delimiter that gives most records the same number of fields, and the most fields."""
-        best, chosen = (0.0, 0), ","
+        if chosen is not None and (
+            self.options.prose or any(len(row) > 1 for row in self._sample(lines, chosen))
+        ):
+            return chosen
+        best, guess = (0.0, 0), ","
         for delimiter in [one for one in _NAMES if one != " " or not self.options.prose]:
             widths = Counter(len(row) for row in self._sample(lines, delimiter))
             widths.pop(1, None)
@@ -181,8 +169,13 @@ class _TextFile:
             if delimiter == " " and best[0] > 0:
                 share /= 2  # spaces also occur inside fields
             if (round(share, 1), width) > best:
-                best, chosen = (round(share, 1), width), delimiter
-        return chosen
+                best, guess = (round(share, 1), width), delimiter
+        if chosen is not None and all(len(row) > 1 for row in self._sample(lines, guess)):
+            raise DataError(
+                f"{self.path}: {argument('delimiter', chosen)} does not occur in the first "
+                f"lines, which look separated by {_NAMES[guess]} ({guess!r})."
+            )
+        return chosen or guess
 
     def _decimal(self, lines: Sequence[str]) -> str:
         rows = self._sample(lines, self.delimiter)
@@ -203,13 +196,10 @@ class _TextFile:
         return float(value)
 
     def _is_number(self, value: str) -> bool:
-        try:
+        with suppress(ValueError):
             self._number(value)
-        except ValueError:
-            return False
-        return True
-
-    # --- names of the columns
+            return True
+        return False
 
     def _name_columns(self, sample: list[list[str]]) -> None:
         first, below = [value.strip() for value in sample[0]], sample[1:]
@@ -223,7 +213,7 @@ class _TextFile:
             self.names = distinct_names(["", *first] if self.row_names else first, self.notes)
         else:
             self.names = [f"x{i}" for i in range(self.width)]
-            self.notes.append("no line of column names was found: columns are named x0, x1, ...")
+            self.notes.append("the file has no header: columns are named x0, x1, ...")
 
     def _is_header(self, first: list[str], below: list[list[str]]) -> bool:
         if not below:
@@ -243,58 +233,66 @@ class _TextFile:
     # --- values
 
     def frame(self) -> Frame:
-        """All columns; those that may be ids or labels are kept as strings, too."""
+        """All columns: of numbers, of dates, or of text."""
         sample = [row for _, row in islice(self.records(), _SAMPLE)]
-        if _triangle_shape(sample) is not None:
-            return self._triangle()
+        if triangle_shape(sample) is not None:
+            rows = [[value.strip() for value in row] for _, row in self.records()]
+            return from_triangle(rows, self._number, str(self.path))
         self._name_columns(sample)
-        exact = {
-            name
-            for place, name in enumerate(self.names)
-            if self.width == 3  # perhaps pairs of objects
-            or self.options.exact(name)
-            or may_describe_objects(name, place == 0)
-        }
-        named: dict[str, Array] = {}
-        mixed: dict[str, Mixed] = {}
-        strings: dict[str, Array] = {}
-        columns = self._columns(sample[bool(self.header) :], exact)
-        if len(columns[0]) == 0:
-            raise DataError(f"{self.path} holds column names but no rows.")
-        for name, values in zip(self.names, columns, strict=True):
-            column, mixture = values, None
-            if isinstance(values, list):
-                known = [None if (v := value.strip()) in self.missing else v for value in values]
-                column, mixture = self._convert(known)
-                strings |= {name: np.array(known, dtype=object)} if name in exact else {}
-            unnamed = not name.strip() or name.startswith("column ")
-            if unnamed and column.dtype != object and np.isnan(column).all():
-                continue  # from a delimiter at the end of every line
-            named[name] = column
-            mixed |= {} if mixture is None else {name: mixture}
-        return frame_of(
-            named,
-            mixed=mixed,
-            notes=self.notes,
-            line=lambda row: next(line for line, _ in islice(self.rows(), row, None)),
-            stored=strings.get,
-        )
-
-    def _columns(self, sample: list[list[str]], exact: set[str]) -> list[Any]:
-        """The values of all columns: floats where the sample holds numbers, else strings."""
+        body = sample[bool(self.header) :]
         numeric = {
             place
-            for place, name in enumerate(self.names)
-            if name not in exact
-            and all(place < len(row) and self._is_number(row[place]) for row in sample)
+            for place in range(self.width)
+            if not may_describe_objects(self.names[place], place == 0)
+            and all(place < len(row) and self._is_number(row[place]) for row in body)
         }
-        readers: list[Callable[[set[int]], list[Any]]] = [self._by_rows]
-        if self._suits_arrow:
-            readers.insert(0, self._by_arrow)
-        for read in readers:
-            for columns in (numeric, set[int]()):
+        columns = {}
+        self.read = dict(zip(self.names, self._read(range(self.width), numeric), strict=True))
+        for name, values in self.read.items():
+            column = self._convert(values) if isinstance(values, list) else values
+            unnamed = not name.strip() or name.startswith("column ")
+            if unnamed and column.dtype == np.float64 and np.isnan(column).all():
+                continue  # from a delimiter at the end of every line
+            columns[name] = column
+        if len(values) == 0:
+            raise DataError(f"{self.path} holds column names but no rows.")
+        return Frame(
+            columns,
+            notes=self.notes,
+            line=lambda row: next(line for line, _ in islice(self.rows(), row, None)),
+            strings=self._strings,
+            is_number=self._is_number,
+        )
+
+    def _strings(self, name: str) -> Array:
+        values = self.read[name]
+        if not isinstance(values, list):
+            (values,) = self._read([self.names.index(name)], frozenset())
+        return np.array(values, dtype=object)
+
+    def _or_none(self, values: Iterable[str]) -> list[str | None]:
+        return [None if value in self.missing else value for value in values]
+
+    def _convert(self, known: list[str | None]) -> Array:
+        """Strings as numbers if all are numbers, or all True or False; else as dates or text."""
+        distinct = {value for value in known if value is not None}
+        if all(value.lower() in _TRUTH for value in distinct):
+            codes = {value: _TRUTH[value.lower()] for value in distinct}
+            return np.array([np.nan if v is None else codes[v] for v in known])
+        with suppress(ValueError):
+            if self.decimal == "." and None not in known:
+                return np.array(known, dtype=np.float64)
+            numbers = {value: self._number(value) for value in distinct}
+            return np.array([np.nan if v is None else numbers[v] for v in known])
+        return dates_of(np.array(known, dtype=object))
+
+    def _read(self, places: Sequence[int], numeric: AbstractSet[int]) -> list[Any]:
+        """Some columns: floats where they are numeric, else strings, or None where one is missing;
+        all are strings if a column is not numeric after all."""
+        for read in [self._by_arrow] * self._suits_arrow + [self._by_rows]:
+            for numbers in (numeric, frozenset[int]()):
                 try:
-                    return read(columns)
+                    return read(places, numbers)
                 except DataError:
                     raise
                 except ValueError:  # a value that is no number; of pyarrow, also a ragged row
@@ -313,7 +311,7 @@ class _TextFile:
             return False
         if self.encoding.lower().startswith(("utf-16", "utf-32")):  # whose quotes are not searched
             return False
-        quotes, end = 0, b"\n"
+        self.quotes, end = 0, b"\n"
         delimiter = re.escape(self.delimiter.encode())
         spaced = re.compile(b"[\n\r\xbf" + delimiter + b'] +"')  # also after a byte order mark
         with open(self.path, "rb") as file:
@@ -321,119 +319,56 @@ class _TextFile:
                 n_quotes = block.count(b'"')
                 if n_quotes and spaced.search(end + block):
                     return False
-                quotes += n_quotes
+                self.quotes += n_quotes
                 end = block[-8:]
-        return quotes % 2 == 0
+        return self.quotes % 2 == 0
 
-    def _by_arrow(self, numeric: set[int]) -> list[Any]:
+    def _by_arrow(self, places: Sequence[int], numeric: AbstractSet[int]) -> list[Any]:
         import pyarrow as arrow
+        from pyarrow import compute
         from pyarrow import csv as arrow_csv
 
-        names = [str(place) for place in range(self.width)]
         table = arrow_csv.read_csv(
             self.path,
             arrow_csv.ReadOptions(
-                column_names=names,
+                column_names=[str(place) for place in range(self.width)],
                 skip_rows=next(self.records())[0] if self.header else 0,
                 encoding=self.encoding.replace("utf-8-sig", "utf-8"),
-                block_size=max(1 << 20, 256 * self.width),  # of some rows at least
+                block_size=max(1 << 22, 256 * self.width),  # of some rows at least
                 use_threads=current().threads > 1,
             ),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.quotes > 0),
             arrow_csv.ConvertOptions(
+                include_columns=[str(place) for place in places],
                 column_types={
-                    name: arrow.float64() if place in numeric else arrow.string()
-                    for place, name in enumerate(names)
+                    str(p): arrow.float64() if p in numeric else arrow.string() for p in places
                 },
                 null_values=list(self.missing),
                 decimal_point=self.decimal,
             ),
         )
-        return [
-            np.concatenate([_floats(chunk) for chunk in column.chunks if len(chunk)])
+        return [  # not by `to_numpy`, which would import pandas, which takes most of a second
+            np.concatenate(
+                [np.from_dlpack(part.fill_null(np.nan)) for part in column.chunks if len(part)]
+            )
             if place in numeric
-            else column.to_pylist()
-            for place, column in enumerate(table.columns)
+            else self._or_none(compute.utf8_trim_whitespace(column).to_pylist())
+            for place, column in zip(places, table.columns, strict=True)
         ]
 
-    def _by_rows(self, numeric: set[int]) -> list[Any]:
-        columns: list[Any] = [array("d") if p in numeric else [] for p in range(self.width)]
+    def _by_rows(self, places: Sequence[int], numeric: AbstractSet[int]) -> list[Any]:
+        columns: list[Any] = [array("d") if place in numeric else [] for place in places]
         rows = (row for _, row in self.rows())
         while chunk := list(islice(rows, max(1, _CHUNK // self.width))):
-            for place, (column, values) in enumerate(
-                zip(columns, zip(*chunk, strict=True), strict=True)
-            ):
-                column.extend(map(self._number, values) if place in numeric else values)
-        return [np.frombuffer(c) if isinstance(c, array) and c else c for c in columns]
-
-    def _convert(self, known: list[str | None]) -> tuple[Array, Mixed | None]:
-        """Strings as numbers if all are numbers, or all True or False; else as they are, with the
-        first that is no number if most are numbers."""
-        distinct = {value for value in known if value is not None}
-        if all(value.lower() in _TRUTH for value in distinct):
-            codes = {value: _TRUTH[value.lower()] for value in distinct}
-            return np.array([np.nan if v is None else codes[v] for v in known]), None
-        with suppress(ValueError):
-            numbers = {value: self._number(value) for value in distinct}
-            return np.array([np.nan if v is None else numbers[v] for v in known]), None
-        others = {
-            value
-            for value in distinct
-            if value[0] not in _NUMBER_STARTS or not self._is_number(value)
-        }
-        column = np.array(known, dtype=object)
-        if len(others) == len(distinct):
-            return column, None
-        wrong = [row for row, value in enumerate(known) if value in others]
-        n_numbers = sum(value is not None for value in known) - len(wrong)
-        if n_numbers <= len(wrong):
-            return column, None
-        return column, Mixed(wrong[0], column[wrong[0]], n_numbers)
-
-    # --- one triangle of a matrix of distances, each line longer than the last
-
-    def _triangle(self) -> Frame:
-        """The full matrix of a triangle with or without diagonal, header and names."""
-        rows = [[value.strip() for value in row] for _, row in self.records()]
-        shape = _triangle_shape(rows)
-        if shape is None:
-            raise DataError(
-                f"{self.path} begins as a triangle of distances, but not all lines are longer (or "
-                "shorter) by one field than the line before."
-            )
-        first, step = shape
-        header, body = rows[0] if first else [], rows[first:]
-        named = not all(self._is_number(row[0]) for row in body)
-        names = [row[0] for row in body] if named else None
-        fields = [row[named:][::step] for row in body][::step]  # from below, it is a lower triangle
-        fields = fields[not fields[0] :]  # the first object may be named, with no distance yet
-        wrong = next(
-            (p for p, row in enumerate(fields) if not all(map(self._is_number, row))), None
-        )
-        if wrong is not None:
-            raise DataError(f"{self.path}: line {wrong + 1} of the triangle holds something else.")
-        values = [[self._number(value) for value in row] for row in fields]
-        diagonal = all(row[-1] == 0 for row in values)
-        n = len(values) + (not diagonal)
-        D = np.zeros((n, n))
-        for end, row in enumerate(values, start=not diagonal):
-            D[end, : len(row)] = D[: len(row), end] = row
-        D = D[::step, ::step].copy()
-        if names is not None and len(names) != n:
-            names = _all_names(names, header, n)
-        names = names or (header[-n:] if len(header) >= n else None)
-        part = "lower" if step > 0 else "upper"
-        note = f"{part} triangle {'with' if diagonal else 'without'} diagonal"
-        return Frame(
-            D,
-            notes=[f"{note}: completed to distances between {n} objects"],
-            ids=None if names is None else np.array(names, dtype=object),
-        )
-
-
-def _floats(chunk: Any) -> Array:
-    """An Arrow array of floats; `to_numpy` would import pandas, which takes most of a second."""
-    return np.from_dlpack(chunk.fill_null(np.nan))
+            parts = list(zip(*chunk, strict=True))
+            for place, column in zip(places, columns, strict=True):
+                values = parts[place]
+                column.extend(
+                    map(self._number, values)
+                    if place in numeric
+                    else self._or_none(value.strip() for value in values)
+                )
+        return [np.asarray(c) if isinstance(c, array) else c for c in columns]
 
 
 def _records(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -487,21 +422,3 @@ def distinct_names(names: list[str], notes: list[str]) -> list[str]:
             notes.append(f"a second column called {shorten(name)!r} was renamed {free!r}")
         distinct[free] = None
     return list(distinct)
-
-
-def _triangle_shape(rows: Sequence[Sequence[str]]) -> tuple[int, int] | None:
-    """The first record of a triangle (0, or 1 after a header) and the step of its lengths; None
-    with fewer than three lines, or if they do not all grow or all shrink by one field."""
-    for first in (0, 1):
-        steps = np.diff([len(row) for row in rows[first:]])
-        if len(steps) >= 2 and abs(steps[0]) == 1 and (steps == steps[0]).all():
-            return first, int(steps[0])
-    return None
-
-
-def _all_names(names: list[str], header: list[str], n: int) -> list[str] | None:
-    """Names of all n objects where one of them has no line of its own but a column."""
-    others = [name for name in header if name and name not in names]
-    if len(names) == n - 1 and len(others) == 1:
-        return [others[0], *names] if header.index(others[0]) <= 1 else [*names, others[0]]
-    return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime.atomic import replace_file
 from lowdim.tables.columns import date_strings
-from lowdim.tables.errors import require
-from lowdim.tables.formats import PARQUET, format_of
+from lowdim.tables.errors import DataError, require
+from lowdim.tables.formats import ENDINGS, FORMATS_BY_ENDING, PARQUET
 
 _CHUNK = 1 << 14  # rows that are turned into Python values at a time
 
@@ -37,7 +36,8 @@ def write(
     ----------
     path : str or path-like
         The file. It is written completely or not at all. Its ending determines the
-        format: any that `read` takes, except images. An NPY file holds the coordinates alone.
+        format: any that `read` takes, except AnnData and images. An NPY file holds the coordinates
+        alone.
     embedding : array of shape (n,) or (n, n_columns)
         The coordinates.
     names : sequence of str, default=None
@@ -81,24 +81,39 @@ def write(
     Y = Y[:, None] if Y.ndim == 1 else Y
     if Y.ndim != 2:
         raise ValueError(f"embedding must have rows and columns, got shape {Y.shape}.")
-    columns = [f"y{i}" for i in range(Y.shape[1])] if names is None else [str(n) for n in names]
-    if len(columns) != Y.shape[1]:
-        raise ValueError(f"names has {len(columns)} entries, but embedding {Y.shape[1]} columns.")
-    described = {str(name): _column(v, str(name), len(Y)) for name, v in (labels or {}).items()}
-    while id_name in {*columns, *described}:
+    titles = [f"y{i}" for i in range(Y.shape[1])] if names is None else [str(n) for n in names]
+    if len(titles) != Y.shape[1]:
+        raise ValueError(
+            f"names has {len(titles)} entries, but embedding has {Y.shape[1]} columns."
+        )
+    columns = {str(name): _column(v, str(name), len(Y)) for name, v in (labels or {}).items()}
+    while id_name in {*titles, *columns}:
         id_name += "_"
-    for name in [name for name in described if name in columns]:
-        described[f"{name}_label"] = described.pop(name)
+    for name in [name for name in columns if name in titles]:
+        columns[f"{name}_label"] = columns.pop(name)
     named = None if ids is None else _column(ids, "ids", len(Y))
     with replace_file(path, force=force) as temporary:
-        writer(temporary, _Result(Y, columns, named, id_name, described))
+        if writer in _TABLE_WRITERS:
+            described = columns if named is None else {id_name: named, **columns}
+            writer(temporary, described | dict(zip(titles, Y.T, strict=True)))
+        else:
+            arrays = {"embedding": Y, "coordinate_names": np.array(titles, object)}
+            arrays |= columns if named is None else {"ids": named, **columns}
+            writer(temporary, {name: _text(values) for name, values in arrays.items()})
     return path
 
 
-def writer_for(path: Path) -> Callable[[Path, _Result], None]:
+def writer_for(path: Path) -> Callable[[Path, dict[str, Array]], None]:
     """The function that writes the format of a path; DataError if there is none."""
-    writer: Callable[[Path, _Result], None] = globals()[f"_write_{format_of(path)}"]
-    return writer
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; give the name of a file.")
+    if path.suffix.lower() not in ENDINGS:
+        endings = [end for end, name in FORMATS_BY_ENDING.items() if name in _WRITERS]
+        raise DataError(f"{path}: the name must end in one of {', '.join(endings)}.")
+    name = FORMATS_BY_ENDING[path.suffix.lower()]
+    if name not in _WRITERS:
+        raise DataError(f"{path}: this format can be read, but not written; choose .h5 or .csv.")
+    return _WRITERS[name]
 
 
 def _column(values: Any, name: str, n: int) -> Array:
@@ -110,40 +125,17 @@ def _column(values: Any, name: str, n: int) -> Array:
     return np.asarray(values, dtype=object) if values.dtype.kind in "US" else values
 
 
-@dataclass(frozen=True)
-class _Result:
-    """What is written: coordinates, ids and labels of each object."""
-
-    coordinates: Array
-    names: list[str]
-    ids: Array | None
-    id_name: str
-    labels: dict[str, Array]
-
-    def columns(self) -> dict[str, Array]:
-        """Everything as named columns: ids, labels, coordinates."""
-        columns = {} if self.ids is None else {self.id_name: self.ids}
-        return columns | self.labels | dict(zip(self.names, self.coordinates.T, strict=True))
-
-    def rows(self, plain: Callable[[Array], list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """The rows of the columns, each made a list of Python values by `plain`."""
-        columns = self.columns().values()
-        for start in range(0, len(self.coordinates), _CHUNK):
-            parts = [plain(values[start : start + _CHUNK]) for values in columns]
-            yield from zip(*parts, strict=True)
-
-    def arrays(self) -> dict[str, Array]:
-        """Everything as arrays by name: strings are objects, "" where there is none."""
-        arrays = {"embedding": self.coordinates, "coordinate_names": np.array(self.names, object)}
-        if self.ids is not None:
-            arrays["ids"] = self.ids
-        return {name: _text(values) for name, values in (arrays | self.labels).items()}
+# --- tables: ids, labels and coordinates as columns -----------------------------------------------
 
 
-def _text(values: Array) -> Array:
-    if values.dtype != object:
-        return values
-    return np.array(["" if v is None else str(v) for v in values.tolist()], dtype=object)
+def _rows(
+    columns: dict[str, Array], plain: Callable[[Array], list[Any]]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of the columns, parts of which `plain` makes lists of Python values."""
+    n_rows = len(next(iter(columns.values())))
+    for start in range(0, n_rows, _CHUNK):
+        parts = [plain(values[start : start + _CHUNK]) for values in columns.values()]
+        yield from zip(*parts, strict=True)
 
 
 def _without_nan(values: Array) -> list[Any]:
@@ -157,35 +149,33 @@ def _digits(values: Array) -> list[Any]:
     return ["" if v is None else v for v in values.tolist()]
 
 
-def _write_text(path: Path, result: _Result) -> None:
+def _write_text(path: Path, columns: dict[str, Array]) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         delimiter = "," if path.suffix.lower() == ".csv" else "\t"
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(result.columns())
-        writer.writerows(result.rows(_digits))
+        writer.writerow(columns)
+        writer.writerows(_rows(columns, _digits))
 
 
-def _write_json_lines(path: Path, result: _Result) -> None:
-    names = list(result.columns())
+def _write_json_lines(path: Path, columns: dict[str, Array]) -> None:
     with open(path, "w", encoding="utf-8") as file:
-        for row in result.rows(_without_nan):
-            record = dict(zip(names, row, strict=True))
+        for row in _rows(columns, _without_nan):
+            record = dict(zip(columns, row, strict=True))
             file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def _write_excel(path: Path, result: _Result) -> None:
+def _write_excel(path: Path, columns: dict[str, Array]) -> None:
     book = require("openpyxl", "excel", "Excel files").Workbook(write_only=True)
     sheet = book.create_sheet("map")
-    sheet.append(list(result.columns()))
-    for row in result.rows(_without_nan):
-        sheet.append(row)
+    for row in (columns, *_rows(columns, _without_nan)):
+        sheet.append(list(row))
     with open(path, "wb") as file:
         book.save(file)
 
 
-def _write_arrow(path: Path, result: _Result) -> None:
+def _write_arrow(path: Path, columns: dict[str, Array]) -> None:
     arrow = require("pyarrow", "io", "Parquet and Arrow files")
-    table = arrow.table({name: arrow.array(v) for name, v in result.columns().items()})
+    table = arrow.table({name: arrow.array(v) for name, v in columns.items()})
     if path.suffix.lower() in PARQUET:
         from pyarrow import parquet
 
@@ -196,19 +186,29 @@ def _write_arrow(path: Path, result: _Result) -> None:
         feather.write_feather(table, path)
 
 
-def _write_npy(path: Path, result: _Result) -> None:
+# --- arrays by name: strings are objects, "" where there is none ----------------------------------
+
+
+def _text(values: Array) -> Array:
+    if values.dtype != object:
+        return values
+    return np.array(["" if v is None else str(v) for v in values.tolist()], dtype=object)
+
+
+def _write_npy(path: Path, arrays: dict[str, Array]) -> None:
     with open(path, "wb") as file:
-        np.save(file, result.coordinates, allow_pickle=False)
+        np.save(file, arrays["embedding"], allow_pickle=False)
 
 
-def _write_npz(path: Path, result: _Result) -> None:
-    arrays = result.arrays().items()
-    plain: dict[str, Any] = {n: v.astype(np.str_) if v.dtype == object else v for n, v in arrays}
+def _write_npz(path: Path, arrays: dict[str, Array]) -> None:
+    plain: dict[str, Any] = {
+        n: v.astype(np.str_) if v.dtype == object else v for n, v in arrays.items()
+    }
     with open(path, "wb") as file:
         np.savez(file, **plain)
 
 
-def _write_matlab(path: Path, result: _Result) -> None:
+def _write_matlab(path: Path, arrays: dict[str, Array]) -> None:
     from scipy.io import savemat
 
     def variable(name: str) -> str:
@@ -216,49 +216,26 @@ def _write_matlab(path: Path, result: _Result) -> None:
         letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
         return letters[:63] if letters[:1].isalpha() else f"v{letters}"[:63]
 
-    variables = {variable(name): values for name, values in result.arrays().items()}
+    variables = {variable(name): values for name, values in arrays.items()}
     savemat(str(path), variables, appendmat=False, do_compression=True, long_field_names=True)
 
 
-def _dataset(h5py: Any, group: Any, name: str, values: Array) -> Any:
-    strings = h5py.string_dtype() if values.dtype.kind in "OU" else None
-    return group.create_dataset(name.replace("/", "_"), data=_text(values), dtype=strings)
-
-
-def _write_hdf5(path: Path, result: _Result) -> None:
+def _write_hdf5(path: Path, arrays: dict[str, Array]) -> None:
     h5py = require("h5py", "hdf5", "HDF5 files")
     with h5py.File(path, "w") as file:
-        for name, values in result.arrays().items():
-            _dataset(h5py, file, name, values)
+        for name, values in arrays.items():
+            strings = h5py.string_dtype() if values.dtype.kind in "OU" else None
+            file.create_dataset(name.replace("/", "_"), data=values, dtype=strings)
 
 
-def _write_anndata(path: Path, result: _Result) -> None:
-    """The coordinates as `X` and in `obsm`, the labels in `obs`, the ids as its index."""
-    h5py = require("h5py", "hdf5", "AnnData files")
-
-    def mark(item: Any, kind: str, version: str) -> None:
-        item.attrs["encoding-type"], item.attrs["encoding-version"] = kind, version
-
-    def put(group: Any, name: str, values: Array) -> None:
-        kind = "string-array" if values.dtype.kind in "OU" else "array"
-        mark(_dataset(h5py, group, name, values), kind, "0.2.0")
-
-    def table(name: str, index: Array, columns: dict[str, Array]) -> None:
-        group = file.create_group(name)
-        mark(group, "dataframe", "0.2.0")
-        group.attrs["_index"] = "_index"
-        order = np.array(list(columns), dtype=object)
-        group.attrs.create("column-order", order, dtype=h5py.string_dtype())
-        put(group, "_index", index)
-        for column, values in columns.items():
-            put(group, column, values)
-
-    count = np.arange(len(result.coordinates)).astype(str).astype(object)
-    with h5py.File(path, "w") as file:
-        mark(file, "anndata", "0.1.0")
-        put(file, "X", result.coordinates)
-        table("obs", count if result.ids is None else result.ids, result.labels)
-        table("var", np.array(result.names, dtype=object), {})
-        for name in ("layers", "obsm", "varm", "obsp", "varp", "uns"):
-            mark(file.create_group(name), "dict", "0.1.0")
-        put(file["obsm"], f"X_{result.names[0].rstrip('0123456789')}", result.coordinates)
+_TABLE_WRITERS = (_write_text, _write_json_lines, _write_excel, _write_arrow)
+_WRITERS = {
+    "text": _write_text,
+    "JSON lines": _write_json_lines,
+    "Excel": _write_excel,
+    "Arrow": _write_arrow,
+    "NPY": _write_npy,
+    "NPZ": _write_npz,
+    "Matlab": _write_matlab,
+    "HDF5": _write_hdf5,
+}

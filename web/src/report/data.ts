@@ -1,6 +1,6 @@
 // The data of the page, out of its base64 strings.
 
-import { scaleOf, type Scale } from "../scatter";
+import { scaleOf, type Region, type Scale } from "../scatter";
 
 export const NOWHERE = 65535; // an object without a place, or a label without a value
 export const UNKNOWN = 255; // an error that was not computed; the others are 0 to 254
@@ -29,6 +29,8 @@ interface StoredMap {
   points: string;
   torn?: string;
   false?: string;
+  regions?: Region[];
+  doubts?: string;
 }
 
 interface Stored {
@@ -105,10 +107,23 @@ export const labels: Label[] = stored.colors.map((label) => {
 export const maps = stored.maps.map((map) => {
   const q = new Uint16Array(bytes(map.points));
   const positions = new Float32Array(q.length);
-  for (let i = 0; i < q.length; i++) positions[i] = q[i] === NOWHERE ? NaN : q[i];
+  // In the unit of all maps, so that one can be drawn in place of another.
+  for (let i = 0; i < q.length; i++)
+    positions[i] = q[i] === NOWHERE ? NaN : map.low[i % map.dims] + map.step * q[i];
   const errors = (text: string | undefined): Uint8Array =>
     text ? new Uint8Array(bytes(text)) : new Uint8Array(n).fill(UNKNOWN);
-  return { name: map.name, dims: map.dims, positions, torn: errors(map.torn), wrong: errors(map.false) };
+  const regions = map.regions ?? null;
+  const share = (byte: number): number => (byte === UNKNOWN ? NaN : byte / (UNKNOWN - 1));
+  return {
+    name: map.name,
+    dims: map.dims,
+    positions,
+    regions,
+    torn: errors(map.torn),
+    wrong: errors(map.false),
+    /** One minus the reliability of each object, NaN where it is not known. */
+    doubts: map.doubts ? Float32Array.from(new Uint8Array(bytes(map.doubts)), share) : null,
+  };
 });
 
 export const hasErrors = stored.maps.some((map) => map.torn || map.false);

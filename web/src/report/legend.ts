@@ -19,6 +19,8 @@ export function drawLegend(): void {
         ? []
         : [`; ${SCALES[label.scale.how]}, middle ${valueText(label, label.scale.at(0.5))}`]),
     );
+  if ($("trust").ariaPressed === "true")
+    legend.append(element("span", {}, "Faint: objects whose place is doubtful."));
 }
 
 /** A button for every category that has a colour, and how many have none. */

@@ -1,9 +1,9 @@
 // The report: its maps, its tools, and what they do.
 
-import { Scatter, type Mode } from "../scatter";
-import { $, element, first, maps } from "./data";
+import { makeSlider, Scatter, type Mode } from "../scatter";
+import { $, element, first, labels, maps } from "./data";
 import { drawLegend } from "./legend";
-import { choices, onTheme, repaint, shown, views } from "./maps";
+import { choices, facets, onTheme, repaint, shown, views } from "./maps";
 import { download, find, hover, select } from "./objects";
 
 const figures = [...document.querySelectorAll<HTMLElement>("figure.map")];
@@ -68,11 +68,47 @@ function inTheme(name: string): void {
   views.forEach((view) => view.drawNow());
 }
 
+/** The first figure shows one map after another, and the others are hidden. */
+const slider = makeSlider(
+  maps.map(({ name }) => name),
+  (place) => {
+    views[0].setPositions(maps[place].positions, maps[place].dims, 600);
+    shown.first = place;
+    views[0].setRegions($("regions").ariaPressed === "true" ? maps[place].regions : null);
+    figures[0].querySelector("h3")!.textContent = maps[place].name;
+    figures[0].querySelector("figcaption")!.textContent = captions[place] ?? "";
+    repaint();
+  },
+);
+const captions = figures.map((figure) => figure.querySelector("figcaption")!.textContent);
+
+function oneMap(on: boolean): void {
+  $("one").ariaPressed = String(on);
+  slider.hidden = !on;
+  figures.slice(1).forEach((figure) => (figure.hidden = on));
+  document.querySelector(".maps")!.classList.toggle("single", on);
+  const input = slider.querySelector("input")!;
+  input.value = "0";
+  input.dispatchEvent(new Event("input"));
+}
+
 const on = (id: string, name: string, act: () => void): void => $(id).addEventListener(name, act);
 on("color", "change", () => colorBy(Number($<HTMLSelectElement>("color").value)));
-on("names", "click", () => {
-  $("names").ariaPressed = String($("names").ariaPressed !== "true");
-  repaint();
+for (const id of ["names", "trust"]) {
+  on(id, "click", () => {
+    $(id).ariaPressed = String($(id).ariaPressed !== "true");
+    drawLegend();
+    repaint();
+  });
+}
+on("regions", "click", () => {
+  const on = $("regions").ariaPressed !== "true";
+  $("regions").ariaPressed = String(on);
+  views.forEach((view, place) => view.setRegions(on ? maps[place].regions : null));
+});
+on("filter", "click", () => {
+  facets.element.hidden = !facets.element.hidden;
+  $("filter").ariaPressed = String(!facets.element.hidden);
 });
 on("download", "click", download);
 on("move", "click", () => drags("move"));
@@ -87,6 +123,13 @@ onTheme(() => {
 addEventListener("beforeprint", () => inTheme("light"));
 addEventListener("afterprint", () => inTheme(""));
 
+slider.hidden = true;
+$("tools").after(slider, facets.element);
+$("one").hidden = maps.length < 2;
+$("regions").hidden = !maps.some(({ regions }) => regions);
+$("trust").hidden = !maps.some(({ doubts }) => doubts);
+$("filter").hidden = !labels.length;
+on("one", "click", () => oneMap($("one").ariaPressed !== "true"));
 $("tools").hidden = $("help").hidden = false;
 $<HTMLSelectElement>("color").value = String(first);
 colorBy(first);

@@ -5,7 +5,9 @@ import {
   byValue,
   css,
   DIM,
+  fade,
   HIDDEN,
+  makeFacets,
   mix,
   pack,
   plain,
@@ -15,7 +17,7 @@ import {
   type Rgb,
   type Theme,
 } from "../scatter";
-import { $, hasErrors, labels, maps, mostErrors, n, sampled, UNKNOWN, type Label } from "./data";
+import { $, hasErrors, labels, maps, mostErrors, n, sampled, UNKNOWN, valueText, type Label } from "./data";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 export const selected = new Uint8Array(n);
@@ -72,7 +74,17 @@ export const choices: Choice[] = [
     : []),
   { name: "nothing", group: "", label: null, errors: null },
 ];
-export const shown = { choice: choices[0] };
+/** What is shown: the colours, and the map in the first figure. */
+export const shown = { choice: choices[0], first: 0 };
+
+export const facets = makeFacets(
+  labels.map((label) =>
+    label.kinds ? label : { ...label, show: (value: number) => valueText(label, value, 4) },
+  ),
+  n,
+  () => repaint(),
+);
+facets.element.hidden = true;
 
 /** The colours of all points on each map. */
 function paint({ label, errors }: Choice): (map: number) => Uint32Array {
@@ -101,22 +113,27 @@ export function repaint(): void {
   const any = selected.includes(1);
   const sifted = labels.filter((one) => one.kinds && one.hidden.size);
   const states = new Uint8Array(n).fill(SHOWN);
-  for (let i = 0; (any || sifted.length) && i < n; i++) {
+  const { failing } = facets;
+  const trusted = $("trust").ariaPressed === "true";
+  for (let i = 0; (any || failing || sifted.length) && i < n; i++) {
     if (any && !selected[i]) states[i] = DIM;
+    if (failing?.[i]) states[i] = HIDDEN;
     if (sifted.some((one) => one.kinds && one.hidden.has(one.codes[i]))) states[i] = HIDDEN;
   }
   const names =
     label?.kinds && $("names").ariaPressed === "true"
       ? { texts: label.kinds, codes: label.codes, listed: label.listed }
       : null;
-  views.forEach((view, map) => {
+  views.forEach((view, place) => {
+    const map = place ? place : shown.first;
     view.setInks({ paper: token("--panel"), ink: token("--ink"), accent: token("--accent") });
-    view.setColors(colors(map));
+    const { doubts } = maps[map];
+    view.setColors(doubts && trusted ? fade(colors(map), doubts, rgb(token("--panel"))) : colors(map));
     if (errors && sampled)
       view.setStates(
         states.map((state, i) => (state === SHOWN && maps[map].torn[i] === UNKNOWN ? DIM : state)),
       );
-    else view.setStates(any || sifted.length ? states : null);
+    else view.setStates(any || failing || sifted.length ? states : null);
     view.setNames(names);
   });
 }

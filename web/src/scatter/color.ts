@@ -78,6 +78,19 @@ export function byValue(values: ArrayLike<number>, { unit }: Scale, theme: Theme
   return colors;
 }
 
+const DOUBT = [0.2, 0.7] as const; // below the first a point keeps its colour, above the second it is almost paper
+const FAINTEST = 0.88;
+
+/** Colours mixed with the paper, the more the greater the doubt about a point; NaN counts as none. */
+export function fade(colors: Uint32Array, doubts: ArrayLike<number>, paper: Rgb): Uint32Array {
+  const [low, high] = DOUBT;
+  return colors.map((color, i) => {
+    const share = Math.min(Math.max((doubts[i] - low) / (high - low), 0), 1) * FAINTEST;
+    if (!(share > 0)) return color;
+    return pack(mix([color & 255, (color >> 8) & 255, (color >> 16) & 255], paper, share));
+  });
+}
+
 /** n times the first colour of the palette. */
 export function plain(n: number): Uint32Array {
   return new Uint32Array(n).fill(pack(rgb(palette[0])));

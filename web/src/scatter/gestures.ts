@@ -2,7 +2,7 @@
 
 import type { Scatter } from "./view";
 
-export type Mode = "move" | "lasso" | "decode";
+export type Mode = "move" | "lasso" | "pin" | "decode";
 
 const STILL = 4; // CSS pixels that a pointer may move and still click
 const KEY_STEP = 0.06; // of the canvas
@@ -17,6 +17,8 @@ export function listen(view: Scatter, canvas: HTMLCanvasElement): () => void {
   const down = new Map<number, Pointer>();
   let start: Pointer | null = null;
   let lasso: [number, number][] | null = null;
+  let path: [number, number][] = []; // of places that are decoded
+  let carried = -1; // the point that is dragged
   let moved = false;
   const gone = new AbortController();
   const on = <K extends keyof HTMLElementEventMap>(
@@ -43,6 +45,8 @@ export function listen(view: Scatter, canvas: HTMLCanvasElement): () => void {
     lasso = selects && down.size === 1 ? [[here.x, here.y]] : null;
     if (down.size > 1) view.drawLasso([]);
     view.hover(-1, event);
+    carried = view.mode === "pin" && down.size === 1 && !lasso ? view.pointToCarry(here.x, here.y) : -1;
+    path = [[here.x, here.y]];
     if (view.mode === "decode" && down.size === 1 && !lasso) view.decodeAt(here.x, here.y);
   });
 
@@ -63,7 +67,10 @@ export function listen(view: Scatter, canvas: HTMLCanvasElement): () => void {
       lasso.push([here.x, here.y]);
       view.drawLasso(lasso);
     } else if (view.mode === "decode") {
+      path.push([here.x, here.y]);
       view.decodeAt(here.x, here.y);
+    } else if (carried >= 0) {
+      if (moved) view.carry(carried, here.x, here.y);
     } else if (moved) {
       view.drag(here.x - before.x, here.y - before.y, event.ctrlKey || event.metaKey);
     }
@@ -75,10 +82,13 @@ export function listen(view: Scatter, canvas: HTMLCanvasElement): () => void {
     if (lasso) {
       view.drawLasso([]);
       if (event.type === "pointerup") view.selectInside(moved ? lasso : []);
-    } else if (!moved && event.type === "pointerup" && view.mode !== "decode" && start) {
-      view.clickAt(start.x, start.y, event);
+    } else if (event.type === "pointerup" && start) {
+      if (view.mode === "decode") view.decodeAlong(moved ? path : []);
+      else if (!moved && carried >= 0) view.carry(carried);
+      else if (!moved) view.clickAt(start.x, start.y, event);
     }
     lasso = null;
+    carried = -1;
     start = down.size ? [...down.values()][0] : null;
   };
   on("pointerup", release);

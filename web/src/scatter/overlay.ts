@@ -14,6 +14,21 @@ export interface Anchor {
 }
 
 export type Place = readonly [number, number];
+/** A line between two points, or two places given by their coordinates. */
+export type Line = readonly [number | ArrayLike<number>, number | ArrayLike<number>];
+
+export interface Arrow {
+  from: readonly number[];
+  to: readonly number[];
+  text: string;
+}
+
+/** An image that is drawn in place of a point, with a frame of its colour. */
+export interface Thumbnail {
+  point: number;
+  image: CanvasImageSource;
+  color: string;
+}
 
 export interface Overlay {
   anchors: readonly Anchor[];
@@ -22,7 +37,9 @@ export interface Overlay {
   /** Segments of lines of equal density, four coordinates each. */
   contours: Float32Array;
   ringed: readonly number[];
-  lines: readonly (readonly [number, number])[];
+  lines: readonly Line[];
+  arrows: readonly Arrow[];
+  thumbnails: readonly Thumbnail[];
   lasso: readonly Place[];
   ink: string;
   paper: string;
@@ -82,23 +99,37 @@ export function fontOf(ratio: number, bold = true): string {
   return `${bold ? 600 : 400} ${12 * ratio}px system-ui, sans-serif`;
 }
 
+/** A name as at most two lines: a long one is broken after its first comma. */
+function linesOf(name: string): string[] {
+  const comma = name.length > MOST_LETTERS ? name.indexOf(", ") : -1;
+  const lines = comma < 0 ? [name] : [name.slice(0, comma + 1), name.slice(comma + 2)];
+  return lines.map((text) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text));
+}
+
 /** Where names can be written without covering each other. */
 export function placeNames(
   { anchors, place, ratio, width, height }: Overlay,
   measure: (text: string) => number,
 ): { text: string; x: number; y: number }[] {
   const placed: { text: string; x: number; y: number; half: number }[] = [];
+  const line = 15 * ratio;
   for (const { text: whole, point } of anchors) {
-    const text = whole.length > MOST_LETTERS ? `${whole.slice(0, MOST_LETTERS - 1)}…` : whole;
     const at = place(point);
     if (!at || at[0] < 0 || at[1] < 0 || at[0] > width || at[1] > height) continue;
-    const half = measure(text) / 2;
-    const x = Math.min(Math.max(at[0], half + 4 * ratio), width - half - 4 * ratio);
-    const y = Math.min(Math.max(at[1], 10 * ratio), height - 10 * ratio);
-    const covers = placed.some(
-      (other) => Math.abs(other.x - x) < other.half + half + 4 * ratio && Math.abs(other.y - y) < 15 * ratio,
+    const lines = linesOf(whole);
+    const reach = ((lines.length - 1) * line) / 2; // from the middle to the first and the last line
+    const middle = Math.min(Math.max(at[1], reach + 10 * ratio), height - reach - 10 * ratio);
+    const written = lines.map((text, k) => {
+      const half = measure(text) / 2;
+      const x = Math.min(Math.max(at[0], half + 4 * ratio), width - half - 4 * ratio);
+      return { text, x, y: middle - reach + k * line, half };
+    });
+    const covers = written.some(({ x, y, half }) =>
+      placed.some(
+        (other) => Math.abs(other.x - x) < other.half + half + 4 * ratio && Math.abs(other.y - y) < line,
+      ),
     );
-    if (!covers) placed.push({ text, x, y, half });
+    if (!covers) placed.push(...written);
   }
   return placed;
 }
@@ -110,6 +141,35 @@ export function eachSegment({ contours, place }: Overlay, visit: (from: Place, t
   for (let k = 0; k < contours.length; k += 4) {
     const [from, to] = [place(contours.subarray(k, k + 2)), place(contours.subarray(k + 2, k + 4))];
     if (from && to) visit(from, to);
+  }
+}
+
+/** The shaft and the head of an arrow. */
+function arrowOf(a: Place, b: Place, size: number): (readonly [Place, Place])[] {
+  const angle = Math.atan2(b[1] - a[1], b[0] - a[0]);
+  const side = (turn: number): Place => [
+    b[0] - size * Math.cos(angle + turn),
+    b[1] - size * Math.sin(angle + turn),
+  ];
+  return [
+    [a, b],
+    [side(0.45), b],
+    [side(-0.45), b],
+  ];
+}
+
+const THUMBNAIL = 30; // CSS pixels
+
+function drawThumbnails(context: CanvasRenderingContext2D, { thumbnails, place, ratio }: Overlay): void {
+  const size = THUMBNAIL * ratio;
+  context.imageSmoothingEnabled = false;
+  context.lineWidth = 2 * ratio;
+  for (const { point, image, color } of thumbnails) {
+    const at = place(point);
+    if (!at) continue;
+    context.drawImage(image, at[0] - size / 2, at[1] - size / 2, size, size);
+    context.strokeStyle = color;
+    context.strokeRect(at[0] - size / 2, at[1] - size / 2, size, size);
   }
 }
 
@@ -127,6 +187,15 @@ export function drawOverlay(context: CanvasRenderingContext2D, overlay: Overlay)
   });
   context.stroke();
   context.globalAlpha = 1;
+  drawThumbnails(context, overlay);
+  const segments = overlay.lines.flatMap(([from, to]) => {
+    const [a, b] = [place(from), place(to)];
+    return a && b ? [[a, b] as const] : [];
+  });
+  const arrows = overlay.arrows.flatMap(({ from, to }) => {
+    const [a, b] = [place(from), place(to)];
+    return a && b ? arrowOf(a, b, 9 * ratio) : [];
+  });
   for (const [color, width] of [
     [paper, 3.5],
     [accent, 1.5],
@@ -134,9 +203,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, overlay: Overlay)
     context.strokeStyle = color;
     context.lineWidth = width * ratio;
     context.beginPath();
-    for (const [from, to] of overlay.lines) {
-      const [a, b] = [place(from), place(to)];
-      if (!a || !b) continue;
+    for (const [a, b] of [...segments, ...arrows]) {
       context.moveTo(...a);
       context.lineTo(...b);
     }

@@ -61,6 +61,23 @@ export function nearestPoint(
   return found;
 }
 
+/** The points on the picture, dim ones too; null if there are more than `most`. */
+export function pointsSeen(
+  { order, positions, stride }: Scene,
+  m: Projection,
+  most: number,
+): number[] | null {
+  const seen: number[] = [];
+  for (let k = 0; k < order.length; k++) {
+    const j = order[k] * stride;
+    const [a, b, c] = [positions[j], positions[j + 1], stride > 2 ? positions[j + 2] : 0];
+    if (Math.abs(m[0] * a + m[1] * b + m[2] * c + m[3]) > 1) continue;
+    if (Math.abs(m[4] * a + m[5] * b + m[6] * c + m[7]) > 1) continue;
+    if (seen.push(order[k]) > most) return null;
+  }
+  return seen;
+}
+
 const FINEST = 2048; // pixels of the mask of a lasso
 
 /** The points inside a closed line, given in shares of the canvas. */

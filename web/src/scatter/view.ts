@@ -1,15 +1,16 @@
 // The scatter view: a map of points that can be moved, zoomed, turned, hovered over and selected from.
 
-import { boundingBox, Camera, UNIT_BOX } from "./camera";
-import { css, mix, pack, plain, rgb } from "./color";
+import { boundingBox, Camera, UNIT_BOX, type Projection } from "./camera";
+import { css, hex, mix, pack, plain, rgb } from "./color";
 import { listen, type Mode } from "./gestures";
 import type { Key } from "./key";
-import { anchorsOf, drawOverlay, type Anchor, type Names, type Overlay, type Place } from "./overlay";
+import { anchorsOf, drawOverlay } from "./overlay";
+import type { Anchor, Arrow, Line, Names, Overlay, Place, Thumbnail } from "./overlay";
 import { contoursOf } from "./contours";
 import { Pace } from "./pace";
 import { painterOf } from "./painters";
 import * as picture from "./picture";
-import { nearestPoint, placer, pointsInside } from "./places";
+import { nearestPoint, placer, pointsInside, pointsSeen } from "./places";
 import { regionsAtZoom, type Region } from "./regions";
 import { DIM, emptyScene, halfway, HIDDEN, orderOf, shuffled, spreadOut } from "./scene";
 import type { Painter, Scene } from "./scene";
@@ -19,6 +20,10 @@ export interface Events {
   click?(point: number, event: MouseEvent): void;
   select?(points: Uint32Array): void;
   decode?(y: number[]): void;
+  /** A path was drawn over the map in the mode "decode"; empty after a click. */
+  path?(places: number[][]): void;
+  /** A point was dragged to a place in the mode "pin", or clicked. */
+  carry?(point: number, to: number[] | null): void;
   escape?(): void;
   /** The view was moved, zoomed or turned. */
   moved?(): void;
@@ -33,7 +38,11 @@ export interface Options {
   withoutWebgl?: boolean;
 }
 
+/** The image of a point, or null as long as it is not there. */
+export type ThumbnailOf = (point: number) => CanvasImageSource | null;
+
 const NO_LINES = new Float32Array(0);
+const MOST_THUMBNAILS = 150; // points on the screen that are shown as images
 const REACH = 6; // CSS pixels around a point at which it is pointed at
 
 export class Scatter {
@@ -58,7 +67,9 @@ export class Scatter {
   #showsContours = false;
   #regions: readonly Region[] | null = null;
   #ringed: readonly number[] = [];
-  #lines: readonly (readonly [number, number])[] = [];
+  #lines: readonly Line[] = [];
+  #arrows: readonly Arrow[] = [];
+  #thumbnailOf: ThumbnailOf | null = null;
   #lasso: readonly Place[] = [];
   #colorsGiven = false;
   #inks = { ink: "#000", paper: "#fff", accent: "#06c" };
@@ -190,8 +201,20 @@ export class Scatter {
     this.redraw(false);
   }
 
-  setLines(lines: readonly (readonly [number, number])[]): void {
+  setLines(lines: readonly Line[]): void {
     this.#lines = lines;
+    this.redraw(false);
+  }
+
+  /** Named arrows, in coordinates of the map. */
+  setArrows(arrows: readonly Arrow[]): void {
+    this.#arrows = arrows;
+    this.redraw(false);
+  }
+
+  /** Shows images in place of points wherever few of them are on the screen. */
+  setThumbnails(imageOf: ThumbnailOf | null): void {
+    this.#thumbnailOf = imageOf;
     this.redraw(false);
   }
 
@@ -278,17 +301,19 @@ export class Scatter {
     const pixels = (Math.hypot(...projection.slice(0, 3)) * width) / 2; // of a unit of the map
     const flat = this.dim === 2 && !this.#animation;
     if (this.#showsContours && flat) this.#contours ??= contoursOf(scene);
+    const arrows = flat ? this.#arrows : [];
+    const named = this.#regions
+      ? regionsAtZoom(this.#regions, pixels, Math.min(width, height), ratio)
+      : ((this.#names && this.#anchors) ?? []);
     return {
-      anchors: this.#regions
-        ? regionsAtZoom(this.#regions, pixels, Math.min(width, height), ratio)
-        : this.#names
-          ? (this.#anchors ?? [])
-          : [],
+      anchors: [...arrows.map(({ from, to, text }) => ({ text, point: beyond(from, to) })), ...named],
       place: (i) =>
         typeof i === "number" && (i >= this.n || this.#states?.[i] === HIDDEN) ? null : place(i),
       contours: (this.#showsContours && flat && this.#contours) || NO_LINES,
       ringed: this.#ringed,
       lines: this.#lines,
+      arrows,
+      thumbnails: this.#thumbnails(projection),
       lasso: this.#lasso.map(([x, y]) => [x * width, y * height]),
       ...this.#inks,
       ratio,
@@ -296,6 +321,16 @@ export class Scatter {
       width,
       height,
     };
+  }
+
+  /** Images of the points on the screen, if they are few. */
+  #thumbnails(projection: Projection): Thumbnail[] {
+    if (!this.#thumbnailOf || this.#animation) return [];
+    const seen = pointsSeen(this.#scene, projection, MOST_THUMBNAILS);
+    return (seen ?? []).flatMap((point) => {
+      const image = this.#thumbnailOf!(point);
+      return image ? [{ point, image, color: hex(this.#scene.colors[point]) }] : [];
+    });
   }
 
   // --- moving ---
@@ -358,6 +393,21 @@ export class Scatter {
     this.#events.decode(this.camera.locate(x, y, through));
   }
 
+  /** Reports the places of a path, given in shares of the canvas. */
+  decodeAlong(path: readonly Place[]): void {
+    if (this.dim === 2) this.#events.path?.(path.map(([x, y]) => this.camera.locate(x, y)));
+  }
+
+  /** The point at a place, if points can be dragged; else -1. */
+  pointToCarry(x: number, y: number): number {
+    return this.#events.carry && this.dim === 2 ? this.nearest(x, y) : -1;
+  }
+
+  /** Reports that a point is dragged to a place, or, without a place, that it was clicked. */
+  carry(point: number, x?: number, y?: number): void {
+    this.#events.carry?.(point, x === undefined || y === undefined ? null : this.camera.locate(x, y));
+  }
+
   escape(): void {
     this.#events.escape?.();
   }
@@ -400,3 +450,8 @@ export class Scatter {
     };
   }
 }
+
+const BEYOND = 1.08; // where the name of an arrow is, in units of its length
+
+const beyond = (from: readonly number[], to: readonly number[]): number[] =>
+  from.map((start, d) => start + BEYOND * (to[d] - start));

@@ -80,6 +80,11 @@ export async function changeDataset(id: string, change: unknown): Promise<void> 
   await attempt(() => api.patch(`/api/datasets/${id}`, change));
 }
 
+/** Writes a text on objects; an empty one removes what was written. */
+export async function annotate(dataset: string, rows: ArrayLike<number>, text: string): Promise<void> {
+  await attempt(() => api.patch(`/api/datasets/${dataset}/annotations`, { rows: Array.from(rows), text }));
+}
+
 export interface Start {
   dataset: string;
   method: string;
@@ -87,6 +92,8 @@ export interface Start {
   rows?: number[];
   title?: string;
   from?: string;
+  /** Places by row at which objects are held. */
+  pins?: Readonly<Record<string, readonly number[]>>;
 }
 
 export async function embed(given: Start): Promise<MapInfo | null> {

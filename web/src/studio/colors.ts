@@ -6,13 +6,15 @@ import {
   byValue,
   categoryColor,
   css,
+  fade,
   linear,
   palette,
+  plain,
   scaleOf,
   SCALES,
   valueColor,
 } from "../scatter";
-import { DIM, HIDDEN, SHOWN, type Key, type Names, type Scale, type Theme } from "../scatter";
+import { DIM, HIDDEN, SHOWN, type Key, type Names, type Rgb, type Scale, type Theme } from "../scatter";
 import * as api from "./api";
 import { removing } from "./filters";
 import { date, number } from "./format";
@@ -39,6 +41,14 @@ export const ERRORS = {
     title: "False neighbours",
     note: "Share of an object's neighbours on the map that are far away in the data.",
   },
+  doubt: {
+    title: "Doubt",
+    note: "One minus the reliability of an object's place: far neighbours on the map, or in the data, count twice.",
+  },
+  changed: {
+    title: "Changed neighbours",
+    note: "Share of an object's nearest on a map that are not among its nearest on the other one.",
+  },
   spread: {
     title: "Spread over seeds",
     note: "How far an object moves between runs with other seeds, relative to the map.",
@@ -46,12 +56,28 @@ export const ERRORS = {
 } as const;
 export type ErrorKind = keyof typeof ERRORS;
 
+/** Choices of colours by categories that each map has of its own, and where they are asked for. */
+export const OF_MAPS: Readonly<Record<string, { title: string; path: string; finding: string }>> = {
+  regions: { title: "Regions", path: "regions?points=1", finding: "Finding the regions …" },
+  changing: {
+    title: "What changes here",
+    path: "reasons?points=1",
+    finding: "Comparing the features with the map …",
+  },
+};
+/** The choice of colours by what the reader wrote on objects. */
+export const NOTES = "annotations";
+
 /** Colours that a reader can choose for a dataset, as [value, title]. */
 export function choicesOf(data: Dataset): { labels: [string, string][]; columns: [string, string][] } {
   const entry = (name: string): [string, string] => [`column:${name}`, name];
+  const notes: [string, string][] = Object.keys(data.annotations).length ? [[NOTES, "Annotations"]] : [];
   const colored = data.columns.filter((column) => ["number", "category", "date"].includes(column.kind));
   return {
-    labels: colored.filter((column) => column.role === "label").map((column) => entry(column.name)),
+    labels: [
+      ...colored.filter((column) => column.role === "label").map((column) => entry(column.name)),
+      ...notes,
+    ],
     columns: colored.filter((column) => column.role !== "label").map((column) => entry(column.name)),
   };
 }
@@ -129,10 +155,48 @@ function onOneScale(kind: ErrorKind, own: Shading | null): Shading | null {
 /** Errors of a finished map by point; null until they are computed. */
 function errorsOf(map: MapInfo, kind: ErrorKind): Shading | null {
   if (!state.settled(map)) return null;
-  return fetched(`${map.id}/${kind}/${map.iteration}`, async () => {
-    const ask = (): Promise<Float32Array | null> => api.floats(`/api/maps/${map.id}/errors?kind=${kind}`);
-    const values = await api.patiently(ask, () => choice.value === `error:${kind}`);
+  const other = kind === "changed" ? otherOf(map) : null;
+  if (kind === "changed" && !other) return null;
+  const key = [map.id, kind, map.iteration, other?.id, other?.iteration].join("/");
+  return fetched(key, async () => {
+    const path = `/api/maps/${map.id}/errors?kind=${kind}${other ? `&other=${other.id}` : ""}`;
+    const ask = (): Promise<Float32Array | null> => api.floats(path);
+    const values = await api.patiently(ask, () => wanted(kind));
     return values && numbers(values);
+  }).value;
+}
+
+/** The finished map on the screen that a map is compared with: the active one, or the next one beside it. */
+export function otherOf(map: MapInfo): MapInfo | null {
+  const others = state.shownMaps.value.filter((one) => one.id !== map.id && one.dataset === map.dataset);
+  const other = others.find((one) => one.id === state.activeId.value) ?? others[0];
+  return other && state.settled(other) ? other : null;
+}
+
+const wanted = (kind: ErrorKind): boolean =>
+  choice.value === `error:${kind}` || (kind === "doubt" && (state.showTrust.value || !!state.picked.value));
+
+/** How far the place of a point can be believed, from 0 to 1, and the share of points that are below it. */
+export function reliabilityOf(map: MapInfo, point: number): { value: number; middle: number } | null {
+  const found = errorsOf(map, "doubt");
+  if (found?.kind !== "number" || !Number.isFinite(found.values[point])) return null;
+  const known = found.values.filter(Number.isFinite).sort();
+  return { value: 1 - found.values[point], middle: 1 - known[known.length >> 1] };
+}
+
+/** The doubt about each point of a map, if it is to be seen. */
+export function doubtsOf(map: MapInfo): Float32Array | null {
+  const found = state.showTrust.value ? errorsOf(map, "doubt") : null;
+  return found?.kind === "number" ? found.values : null;
+}
+
+/** The categories of a finished map by point, its regions for instance. */
+export function kindsByPoint(map: MapInfo, what: string): Shading | null {
+  if (!state.ended(map)) return null;
+  return fetched(`${map.id}/${what}/${map.iteration}`, async () => {
+    const path = `/api/maps/${map.id}/${OF_MAPS[what].path}`;
+    const found = await api.get<{ categories: string[]; codes: number[] }>(path);
+    return categories(found.categories, Int32Array.from(found.codes));
   }).value;
 }
 
@@ -145,13 +209,30 @@ export function errorKind(): ErrorKind | null {
 export const shading: ReadonlySignal<Shading | null> = computed(() => {
   const data = state.dataset.value;
   const name = choice.value;
+  if (data && name === NOTES) return annotationsOf(data);
   return data && name.startsWith("column:") ? columnOf(data, name.slice(7)).value : null;
 });
+
+/** What the colours mean, as a heading. */
+export const title: ReadonlySignal<string> = computed(() => {
+  const kind = errorKind();
+  if (kind) return ERRORS[kind].title;
+  const name = choice.value;
+  return OF_MAPS[name]?.title ?? (name === NOTES ? "Annotations" : name.slice(7));
+});
+
+function annotationsOf(data: Dataset): Shading {
+  const names = [...new Set(Object.values(data.annotations))].sort();
+  const codes = new Int32Array(data.n).fill(-1);
+  for (const [row, text] of Object.entries(data.annotations)) codes[Number(row)] = names.indexOf(text);
+  return categories(names, codes);
+}
 
 /** The shading of one map, by point. */
 export function shadingOf(map: MapInfo): Shading | null {
   const kind = errorKind();
   if (kind) return onOneScale(kind, errorsOf(map, kind));
+  if (choice.value in OF_MAPS) return kindsByPoint(map, choice.value);
   const found = shading.value;
   if (!found || map.rows === null) return found;
   const rows = state.rowsOf(map.id).value;
@@ -164,26 +245,28 @@ export function shadingOf(map: MapInfo): Shading | null {
 /** What the colours of a map mean, for a picture of it. */
 export function keyOf(map: MapInfo): Key | null {
   const found = shadingOf(map);
-  const kind = errorKind();
   if (!found) return null;
-  const title = kind ? ERRORS[kind].title : choice.value.slice(7);
   const theme = state.theme.value;
   if (found.kind === "number") {
     const { scale, show } = found;
     const said = SCALES[scale.how];
     return {
-      title: said ? `${title}, ${said}` : title,
+      title: said ? `${title.value}, ${said}` : title.value,
       entries: [1, 0.75, 0.5, 0.25, 0].map((t) => [show(scale.at(t)), css(valueColor(t, theme))] as const),
     };
   }
   const entries = found.names.map((name, code) => [name, found.shades[code]] as const);
-  return { title, entries: entries.filter((_, code) => !state.hiddenKinds.value.has(code)) };
+  return { title: title.value, entries: entries.filter((_, code) => !state.hiddenKinds.value.has(code)) };
 }
 
-export function colorsOf(found: Shading | null, theme: Theme): Uint32Array | null {
-  if (!found) return null;
-  if (found.kind === "number") return byValue(found.values, found.scale, theme);
-  return byCategory(found.codes, found.shades);
+export function colorsOf(map: MapInfo, found: Shading | null, theme: Theme, paper: Rgb): Uint32Array | null {
+  const doubts = doubtsOf(map);
+  const colors = !found
+    ? doubts && plain(doubts.length)
+    : found.kind === "number"
+      ? byValue(found.values, found.scale, theme)
+      : byCategory(found.codes, found.shades);
+  return colors && doubts?.length === colors.length ? fade(colors, doubts, paper) : colors;
 }
 
 export function namesOf(found: Shading | null): Names | null {

@@ -25,7 +25,7 @@ export function ColumnsPanel(): JSX.Element {
   const more = useSignal(FEW);
   const data = state.dataset.value;
   if (!data) return <Empty icon="data" title="No data yet" />;
-  const columns = data.columns.filter(({ kind }) => kind !== "text" && kind !== "id");
+  const columns = data.columns.filter(({ kind }) => kind !== "id");
   const left = removing.value?.left;
   return (
     <Section
@@ -57,9 +57,14 @@ export function ColumnsPanel(): JSX.Element {
   );
 }
 
+function toggleField(name: string): void {
+  const others = state.tipFields.value.filter((one) => one !== name);
+  state.tipFields.value = others.length < state.tipFields.value.length ? others : [...others, name];
+}
+
 function Facet({ data, column }: { data: Dataset; column: Column }): JSX.Element {
   const { name, kind } = column;
-  const found = sortedColumn(data, column);
+  const found = kind === "text" ? null : sortedColumn(data, column);
   const filter = filters.value.get(name);
   const key = `column:${name}`;
   return (
@@ -74,9 +79,18 @@ function Facet({ data, column }: { data: Dataset; column: Column }): JSX.Element
         >
           <bdi>{name}</bdi>
         </button>
+        <span class="space" />
+        <Button
+          kind="quiet"
+          icon="tip"
+          hideLabel
+          label={`Show ${name} under the pointer`}
+          pressed={state.tipFields.value.includes(name)}
+          onClick={() => toggleField(name)}
+        />
         {filter && <Button kind="quiet" label={`All of ${name}`} onClick={() => setFilter(name, null)} />}
       </header>
-      {!found ? (
+      {kind === "text" ? null : !found ? (
         <small>Loading …</small>
       ) : kind === "category" ? (
         <KindBars name={name} names={found.names} counts={countsOf(found)} filter={filter} />

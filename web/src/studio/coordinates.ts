@@ -4,7 +4,7 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import { aligned } from "./align";
 import * as api from "./api";
 import { attempt } from "./notices";
-import { align, maps, settled, shown } from "./signals";
+import { align, maps, mode, settled, shown } from "./signals";
 import type { MapInfo } from "./types";
 
 /** In place of a frame: the coordinates are of a run with another seed. */
@@ -19,6 +19,7 @@ export interface Coordinates {
 const newest = new Map<string, Signal<Coordinates | null>>();
 const rewinds = new Map<string, Signal<Coordinates | null>>();
 const morphs = new Map<string, Signal<string | null>>();
+const pins = new Map<string, Signal<Pins>>();
 const rowsOfMaps = new Map<string, Signal<Int32Array | null>>();
 const displays = new Map<string, ReadonlySignal<Coordinates | null>>();
 
@@ -29,11 +30,16 @@ function entry<T>(store: Map<string, Signal<T>>, id: string, first: T): Signal<T
   return found;
 }
 
+/** Places, by point, that the reader has moved points of a map to. */
+export type Pins = ReadonlyMap<number, readonly number[]>;
+
 export const newestOf = (id: string): Signal<Coordinates | null> => entry(newest, id, null);
 /** An earlier snapshot that is looked at in place of the newest coordinates. */
 export const rewindOf = (id: string): Signal<Coordinates | null> => entry(rewinds, id, null);
 /** The map into which a map is shown to turn. */
 export const morphOf = (id: string): Signal<string | null> => entry(morphs, id, null);
+/** The points that the reader holds at places, before a map is fitted around them. */
+export const pinsOf = (id: string): Signal<Pins> => entry(pins, id, new Map() as Pins);
 /** The rows of the dataset that a map of a subset shows. */
 export const rowsOf = (id: string): Signal<Int32Array | null> => entry(rowsOfMaps, id, null);
 
@@ -45,6 +51,8 @@ export function displayOf(id: string): ReadonlySignal<Coordinates | null> {
       const own = rewindOf(id).value ?? newestOf(id).value;
       const other = morphOf(id).value;
       if (!own) return null;
+      const held = pinsOf(id).value;
+      if (held.size || mode.value === "pin") return moved(own, held);
       if (other) return brought(other, id, own) ?? own;
       const first = shown.value[0];
       if (!align.value || !first || first === id) return own;
@@ -54,6 +62,14 @@ export function displayOf(id: string): ReadonlySignal<Coordinates | null> {
     displays.set(id, found);
   }
   return found;
+}
+
+/** Coordinates with the points that are held at their places. */
+function moved(own: Coordinates, held: Pins): Coordinates {
+  if (!held.size) return own;
+  const positions = own.positions.slice();
+  held.forEach((place, point) => positions.set(place, point * own.dim));
+  return { ...own, positions };
 }
 
 function samePoints(a: string, b: string): boolean {
@@ -141,5 +157,5 @@ export function showNewest({ id }: MapInfo): void {
 
 /** Forgets the coordinates of a map that was removed. */
 export function forgetCoordinates(id: string): void {
-  for (const store of [newest, rewinds, morphs, rowsOfMaps, displays]) store.delete(id);
+  for (const store of [newest, rewinds, morphs, pins, rowsOfMaps, displays]) store.delete(id);
 }

@@ -33,6 +33,31 @@ export function DataPanel(): JSX.Element {
   );
 }
 
+/** Maps of this data set that are not on the screen. */
+function Earlier(): JSX.Element | null {
+  const hidden = [...state.maps.value.values()].filter(
+    (map) => map.dataset === state.datasetId.value && !state.shown.value.includes(map.id),
+  );
+  if (!hidden.length) return null;
+  return (
+    <Select
+      label="Show an earlier map"
+      hideLabel
+      value=""
+      options={[
+        ["", "Earlier maps …"],
+        ...hidden
+          .reverse()
+          .map((map): [string, string] => [
+            map.id,
+            `${state.titleOf(map)} (${map.status}): ${state.settingsOf(map)}`,
+          ]),
+      ]}
+      onChange={(id) => id && state.showMap(id, true)}
+    />
+  );
+}
+
 function DatasetCard({ data }: { data: Dataset }): JSX.Element {
   const others = [...state.datasets.value.values()];
   return (
@@ -64,11 +89,19 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
         {plural(data.n, "object")} · {data.d === null ? "distances" : plural(data.d, "feature")}
         {data.images && ` · images ${data.images.shape.slice(0, 2).join(" × ")}`}
       </p>
+      <Earlier />
       {data.d !== null && (
         <Switch
           label="Standardise features"
           value={data.standardize}
           onChange={(standardize) => void state.changeDataset(data.id, { standardize })}
+        />
+      )}
+      {typeof data.counts === "boolean" && (
+        <Switch
+          label="Normalise counts"
+          value={data.counts}
+          onChange={(counts) => void state.changeDataset(data.id, { counts })}
         />
       )}
       {Boolean(data.hints?.length) && (
@@ -94,6 +127,13 @@ function DatasetCard({ data }: { data: Dataset }): JSX.Element {
           ))}
         </ul>
         {data.d !== null && <ImageShape data={data} />}
+        {data.d !== null && (
+          <Switch
+            label="Objects are the columns"
+            value={data.transpose ?? false}
+            onChange={(transpose) => void state.changeDataset(data.id, { transpose })}
+          />
+        )}
         {data.notes?.map((note) => (
           <p key={note} class="help">
             {note}
@@ -146,7 +186,13 @@ function ColumnRow({ data, column }: { data: Dataset; column: Column }): JSX.Ele
       : plural(column.distinct, "value");
   const missing = column.missing ? `, ${count(column.missing)} missing` : "";
   const bars = column.histogram ?? column.top?.map(([, times]) => times);
-  const roles = column.role === "image" ? ([...ROLES, ["image", "Image"]] as const) : ROLES;
+  const further: (readonly [Role, string])[] =
+    column.role === "image"
+      ? [["image", "Image"]]
+      : ["text", "category"].includes(column.kind)
+        ? [["text", "Text"]]
+        : [];
+  const roles = [...ROLES, ...further];
   return (
     <li>
       <div>

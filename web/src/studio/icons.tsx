@@ -11,6 +11,7 @@ const PATHS = {
   move: "M12 2 8.5 6H11v5H6V8.5L2 12l4 3.5V13h5v5H8.5l3.5 4 3.5-4H13v-5h5v2.5l4-3.5-4-3.5V11h-5V6h2.5z",
   lasso:
     "M12 4C6 4 2 7 2 10.5S6 17 12 17s10-3 10-6.5S18 4 12 4zm0 2c5 0 8 2.3 8 4.5S17 15 12 15s-8-2.3-8-4.5S7 6 12 6zM6 16l-2 6h2.2l1.6-5z",
+  pin: "M8 2h8v2l-1.5 1v6L17 14v2h-4v6h-2v-6H7v-2l2.5-3V5L8 4z",
   wand: "M3 18 14 7l3 3L6 21zM18 1l1 3 3 1-3 1-1 3-1-3-3-1 3-1z",
   reset: "M12 5V1L7 6l5 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
   sun: "M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 1h2v4h-2zm0 18h2v4h-2zM1 11h4v2H1zm18 0h4v2h-4z",
@@ -27,6 +28,7 @@ const PATHS = {
   folder: "M3 5h7l2 2h9v12H3zm2 4v8h14V9z",
   trash: "M9 3h6l1 2h4v2H4V5h4zM6 9h12l-1 12H7z",
   fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
+  tip: "M3 4h18v13h-7l-4 4v-4H3zm2 2v9h14V6zm2 2h10v2H7zm0 3h7v2H7z",
   search:
     "M10 3a7 7 0 1 0 4.2 12.6l5.1 5.1 1.4-1.4-5.1-5.1A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z",
 } as const;

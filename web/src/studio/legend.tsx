@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { css, SCALES, valueColor } from "../scatter";
-import { ERRORS, choice, errorKind, shading, shadingOf, type Shading } from "./colors";
+import { ERRORS, OF_MAPS, choice, errorKind, shading, shadingOf, title, type Shading } from "./colors";
 import { Button } from "./controls";
 import { count, number } from "./format";
 import * as state from "./state";
@@ -10,17 +10,46 @@ import * as state from "./state";
 export function Legend(): JSX.Element | null {
   const kind = errorKind();
   const found = shading.value;
-  if (kind) return <ErrorLegend title={ERRORS[kind].title} note={ERRORS[kind].note} />;
-  if (choice.value === "none") return null;
+  if (kind) return <ErrorLegend note={ERRORS[kind].note} />;
+  if (choice.value === "none") return state.showTrust.value ? <TrustNote /> : null;
+  if (choice.value in OF_MAPS) return <MapLegend />;
   return (
     <section class="legend" aria-label="Legend">
-      <h2>{choice.value.slice(7)}</h2>
+      <h2>{title.value}</h2>
       {!found ? (
         <small>Loading the values …</small>
       ) : found.kind === "number" ? (
         <Strip found={found} />
       ) : (
         <Kinds found={found} />
+      )}
+      {state.showTrust.value && <small>{FADED}</small>}
+    </section>
+  );
+}
+
+const FADED = "Faint: objects whose place is doubtful.";
+
+const TrustNote = (): JSX.Element => (
+  <section class="legend" aria-label="Legend">
+    <small>{FADED}</small>
+  </section>
+);
+
+/** The categories of the active map; those of other maps have other names. */
+function MapLegend(): JSX.Element {
+  const map = state.active.value;
+  const found = map && shadingOf(map);
+  return (
+    <section class="legend" aria-label="Legend">
+      <h2>
+        {title.value}
+        {map && state.shownMaps.value.length > 1 && ` of ${state.titleOf(map)}`}
+      </h2>
+      {found?.kind === "category" ? (
+        <Kinds found={found} />
+      ) : (
+        <small>{map && state.ended(map) ? OF_MAPS[choice.value].finding : "after the run"}</small>
       )}
     </section>
   );
@@ -100,12 +129,12 @@ function Strip({ found: { scale, show } }: { found: Extract<Shading, { kind: "nu
   );
 }
 
-function ErrorLegend({ title, note }: { title: string; note: string }): JSX.Element {
+function ErrorLegend({ note }: { note: string }): JSX.Element {
   const found = state.shownMaps.value.map((map) => [map, shadingOf(map)] as const);
   const first = found.find(([, one]) => one?.kind === "number")?.[1];
   return (
     <section class="legend" aria-label="Legend">
-      <h2>{title}</h2>
+      <h2>{title.value}</h2>
       {first?.kind === "number" && <Strip found={first} />}
       {found.map(([map, one]) => (
         <small key={map.id}>

@@ -1,17 +1,19 @@
 // The stage: the tools above, up to four linked maps, and the transport of each.
 
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { ERRORS, choice, choicesOf } from "./colors";
+import { ERRORS, OF_MAPS, choice, choicesOf } from "./colors";
 import { Button, Select } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { count } from "./format";
 import { Legend } from "./legend";
 import { RunButton } from "./method";
+import { Pins } from "./pins";
 import { Plot, views } from "./plot";
 import type { Mode } from "../scatter";
 import * as state from "./state";
 import { Transport } from "./transport";
-import type { MapInfo, Status } from "./types";
+import type { Dataset, MapInfo, Status } from "./types";
 
 export function Stage(): JSX.Element {
   const maps = state.shownMaps.value;
@@ -57,45 +59,35 @@ function ReadyToRun(): JSX.Element {
           </button>
         ))}
       </div>
-      <Earlier />
     </div>
-  );
-}
-
-/** Maps of this data set that are not on the screen. */
-function Earlier(): JSX.Element | null {
-  const hidden = [...state.maps.value.values()].filter(
-    (map) => map.dataset === state.datasetId.value && !state.shown.value.includes(map.id),
-  );
-  if (!hidden.length) return null;
-  return (
-    <Select
-      label="Show an earlier map"
-      hideLabel
-      value=""
-      options={[
-        ["", "Earlier maps …"],
-        ...hidden.reverse().map((map): [string, string] => [map.id, `${state.titleOf(map)} (${map.status})`]),
-      ]}
-      onChange={(id) => id && state.showMap(id, true)}
-    />
   );
 }
 
 const MODES: readonly (readonly [Mode, string, IconName])[] = [
   ["move", "Move", "move"],
   ["lasso", "Select", "lasso"],
+  ["pin", "Hold", "pin"],
   ["decode", "Decode", "wand"],
+];
+
+/** What can be shown on the maps, and for which data. */
+const SHOWS: readonly (readonly [string, Signal<boolean>, ((data: Dataset) => boolean)?])[] = [
+  ["Names", state.showNames],
+  ["Regions", state.showRegions],
+  ["Contours", state.showContours],
+  ["Trust", state.showTrust],
+  ["Images", state.showImages, (data) => data.images !== null],
+  ["Align", state.align, () => state.shown.value.length > 1],
 ];
 
 function Tools(): JSX.Element | null {
   const data = state.dataset.value;
   if (!data) return null;
   const { labels, columns } = choicesOf(data);
-  const errors = Object.entries(ERRORS).map(([kind, { title }]): [string, string] => [
-    `error:${kind}`,
-    title,
-  ]);
+  const ofMaps = Object.entries(OF_MAPS).map(([name, { title }]): [string, string] => [name, title]);
+  const errors = Object.entries(ERRORS)
+    .filter(([kind]) => kind !== "changed" || state.shown.value.length > 1)
+    .map(([kind, { title }]): [string, string] => [`error:${kind}`, title]);
   return (
     <div class="tools" role="toolbar" aria-label="Maps">
       <div class="pair" role="group" aria-label="What dragging does">
@@ -114,38 +106,25 @@ function Tools(): JSX.Element | null {
         value={choice.value}
         options={[
           { group: "Labels", options: labels },
-          { group: "Errors of the map", options: errors },
+          { group: "The map", options: [...ofMaps, ...errors] },
           { group: "Columns", options: columns },
           { group: "None", options: [["none", "One colour"]] },
         ]}
         onChange={(value) => (state.colorBy.value = value)}
       />
-      <Button
-        kind="quiet"
-        label="Names"
-        pressed={state.showNames.value}
-        onClick={() => (state.showNames.value = !state.showNames.value)}
-      />
-      <Button
-        kind="quiet"
-        label="Regions"
-        pressed={state.showRegions.value}
-        onClick={() => (state.showRegions.value = !state.showRegions.value)}
-      />
-      <Button
-        kind="quiet"
-        label="Contours"
-        pressed={state.showContours.value}
-        onClick={() => (state.showContours.value = !state.showContours.value)}
-      />
-      {state.shown.value.length > 1 && (
-        <Button
-          kind="quiet"
-          label="Align"
-          pressed={state.align.value}
-          onClick={() => (state.align.value = !state.align.value)}
-        />
-      )}
+      <div class="shows" role="group" aria-label="What the maps show">
+        {SHOWS.map(([label, on, when]) =>
+          when && !when(data) ? null : (
+            <Button
+              key={label}
+              kind="quiet"
+              label={label}
+              pressed={on.value}
+              onClick={() => (on.value = !on.value)}
+            />
+          ),
+        )}
+      </div>
       <Button
         kind="quiet"
         icon="fit"
@@ -153,8 +132,6 @@ function Tools(): JSX.Element | null {
         hideLabel
         onClick={() => views.forEach((view) => view.reset())}
       />
-      <span class="space" />
-      <Earlier />
     </div>
   );
 }
@@ -205,21 +182,14 @@ function MapCard({ map }: { map: MapInfo }): JSX.Element {
         )}
       </header>
       <Plot map={map} />
+      <Pins map={map} />
       {map.status === "failed" ? <p class="failure">{map.error}</p> : <Transport map={map} />}
     </article>
   );
 }
 
-/** What the map was made of, and the parameters that differ from the defaults. */
 function Settings({ map }: { map: MapInfo }): JSX.Element {
-  const method = state.methods.value.find((one) => one.name === map.method);
-  const changed = Object.entries(map.parameters).filter(
-    ([name, value]) => method?.parameters.find((one) => one.name === name)?.default !== value,
-  );
-  const made = map.rows === null ? map.made_of : `${count(map.rows)} selected objects, ${map.made_of}`;
-  const text = [made, ...changed.map(([name, value]) => `${name} ${String(value)}`)]
-    .filter(Boolean)
-    .join(", ");
+  const text = state.settingsOf(map);
   return (
     <small class="settings" title={text}>
       {text}

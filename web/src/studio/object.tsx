@@ -1,11 +1,17 @@
 // One object: its record, its image, its neighbours in the data.
 
 import type { JSX } from "preact";
+import { Annotate } from "./annotation";
+import { reliabilityOf } from "./colors";
 import { Button, Empty, Section } from "./controls";
 import { number, shownValue } from "./format";
 import { nameOf } from "./names";
 import { ALIKE, neighbors, pick, record, selectAlike } from "./picking";
+import { Differences } from "./selection";
 import * as state from "./state";
+import type { MapInfo } from "./types";
+
+const STANDS_APART = 1.5; // times the distances of the neighbours to theirs
 
 export function ObjectPanel(): JSX.Element {
   const picked = state.picked.value;
@@ -36,6 +42,14 @@ export function ObjectPanel(): JSX.Element {
           )}
         </>
       )}
+      <Annotate key={picked.row} dataset={picked.dataset} rows={[picked.row]} />
+      <Trust map={map} point={state.pointOf(map, picked.row)} />
+      {near?.apart && (
+        <p>
+          {near.apart >= STANDS_APART ? "It stands apart" : "It does not stand apart"} in the data: its{" "}
+          {near.rows.length} nearest reach {near.apart.toFixed(1)} times as far as theirs.
+        </p>
+      )}
       {near && (
         <>
           <h3>Nearest in the data</h3>
@@ -57,6 +71,12 @@ export function ObjectPanel(): JSX.Element {
               </li>
             ))}
           </ul>
+          {near.contrast.length > 0 && (
+            <>
+              <h3>What distinguishes it from them</h3>
+              <Differences list={near.contrast} heads={["here", "they"]} />
+            </>
+          )}
         </>
       )}
       {found?.row === picked.row && (
@@ -74,5 +94,18 @@ export function ObjectPanel(): JSX.Element {
         </table>
       )}
     </Section>
+  );
+}
+
+/** Whether the place of an object can be believed. */
+function Trust({ map, point }: { map: MapInfo; point: number }): JSX.Element | null {
+  const found = point < 0 ? null : reliabilityOf(map, point);
+  if (!found) return null;
+  return (
+    <p>
+      Reliability of its place on {state.titleOf(map)}: <strong>{found.value.toFixed(2)}</strong>; half of the
+      objects have {found.middle.toFixed(2)} or more.
+      {found.value < 0.5 && " Most of its neighbours here are not its neighbours in the data."}
+    </p>
   );
 }

@@ -3,12 +3,17 @@
 import { signal } from "@preact/signals";
 import * as api from "./api";
 import * as state from "./state";
-import type { MapInfo, RecordOf } from "./types";
+import type { Difference, MapInfo, RecordOf } from "./types";
 
 /** Rows of the true neighbours of the picked object. */
-export const neighbors = signal<{ row: number; dataset: string; rows: number[]; distances: number[] } | null>(
-  null,
-);
+export const neighbors = signal<{
+  row: number;
+  dataset: string;
+  rows: number[];
+  distances: number[];
+  contrast: Difference[];
+  apart: number | null;
+} | null>(null);
 export const record = signal<RecordOf | null>(null);
 
 export const ALIKE = 50; // objects that are selected as being like one
@@ -43,10 +48,13 @@ export function pick(map: MapInfo, row: number): void {
   });
   if (point < 0) return;
   void state.attempt(async () => {
-    const found = await api.get<{ neighbors: number[]; distances: number[] }>(
-      `/api/maps/${map.id}/neighbors/${point}?k=10`,
-    );
+    const found = await api.get<{
+      neighbors: number[];
+      distances: number[];
+      contrast: Difference[];
+      apart: number | null;
+    }>(`/api/maps/${map.id}/neighbors/${point}?k=10&contrast=1`);
     const rows = found.neighbors.map((one) => state.rowOf(map, one));
-    if (mine === asked) neighbors.value = { row, dataset: map.dataset, rows, distances: found.distances };
+    if (mine === asked) neighbors.value = { ...found, row, dataset: map.dataset, rows };
   });
 }

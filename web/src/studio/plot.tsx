@@ -3,11 +3,13 @@
 import { computed, effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import { Scatter } from "../scatter";
+import { rgb, Scatter } from "../scatter";
 import * as api from "./api";
 import { colorsOf, namesOf, shadingOf, statesOf } from "./colors";
+import { arrowsOf } from "./features";
 import { number } from "./format";
 import { neighbors, pick } from "./picking";
+import { carry } from "./pins";
 import * as state from "./state";
 import { regionsOf } from "./regions";
 import { tip } from "./tooltip";
@@ -27,6 +29,8 @@ const MORPH = 1400; // milliseconds in which a map turns into another
 export function Plot({ map }: { map: MapInfo }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const decoded = useSignal<Decoded | null>(null);
+  const along = useSignal<readonly Decoded[]>([]);
+  const path = useSignal<readonly number[][]>([]);
   const { id } = map;
 
   useEffect(() => {
@@ -41,9 +45,9 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       while (wanted) {
         const y = wanted;
         wanted = null;
-        const found = await state.attempt(() => api.post<Decoded>(`/api/maps/${id}/decode`, { y }));
+        const found = await state.attempt(() => decodePlaces(id, [y]));
         if (!found) wanted = null;
-        else if (state.mode.peek() === "decode") decoded.value = found; // and not another tool by now
+        else if (state.mode.peek() === "decode") decoded.value = found[0]; // and not another tool by now
       }
       decoding = false;
     };
@@ -69,6 +73,20 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
           if (!current().decodes) return;
           wanted = y;
           void decode();
+        },
+        path: (places) => {
+          const some = evenly(places, ALONG);
+          path.value = some;
+          along.value = [];
+          if (some.length < 2 || !current().decodes) return;
+          void state.attempt(async () => {
+            const found = await decodePlaces(id, some);
+            if (path.peek() === some) along.value = found;
+          });
+        },
+        carry: (point, to) => {
+          state.activeId.value = id;
+          carry(current(), point, to);
         },
         escape: () => {
           state.selection.value = null;
@@ -101,7 +119,13 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       }),
       effect(() => {
         void size.value; // colours and states are by point
-        const colors = colorsOf(shading.value, state.theme.value);
+        const paper = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim();
+        const colors = colorsOf(
+          state.maps.value.get(id) ?? map,
+          shading.value,
+          state.theme.value,
+          rgb(paper),
+        );
         view.setColors(colors && colors.length === view.n ? colors : null);
       }),
       effect(() => {
@@ -117,12 +141,15 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       effect(() => {
         const now = current();
         const rows = [state.hovered.value, state.picked.value].filter((one) => one?.dataset === now.dataset);
-        view.setRinged(rows.map((one) => state.pointOf(now, one!.row)).filter((point) => point >= 0));
+        const points = rows.map((one) => state.pointOf(now, one!.row)).filter((point) => point >= 0);
+        view.setRinged([...points, ...state.pinsOf(id).value.keys()]);
       }),
       effect(() => {
         const now = current();
         const found = neighbors.value;
         const from = found && found.dataset === now.dataset ? state.pointOf(now, found.row) : -1;
+        const drawn = path.value;
+        if (drawn.length) return view.setLines(drawn.slice(1).map((to, k) => [drawn[k], to] as const));
         if (!found || from < 0) return view.setLines([]);
         const points = found.rows.map((row) => state.pointOf(now, row)).filter((point) => point >= 0);
         return view.setLines(points.map((point): [number, number] => [from, point]));
@@ -130,7 +157,19 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       effect(() => {
         view.mode = state.mode.value;
         host.current?.setAttribute("data-mode", state.mode.value);
-        if (state.mode.value !== "decode") decoded.value = null;
+        if (state.mode.value === "decode") return;
+        decoded.value = null;
+        path.value = [];
+        along.value = [];
+      }),
+      effect(() => view.setArrows(arrowsOf(state.maps.value.get(id) ?? map))),
+      effect(() => {
+        const images = state.showImages.value && state.datasets.value.get(map.dataset)?.images;
+        view.setThumbnails(
+          images
+            ? (point) => imageOf(map.dataset, state.rowOf(current(), point), () => view.redraw(false))
+            : null,
+        );
       }),
     ];
     return () => {
@@ -154,6 +193,7 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
           <small>decoded here</small>
         </div>
       )}
+      {along.value.length > 0 && <Along objects={along.value} />}
       {state.mode.value === "decode" && !map.decodes && (
         <p class="hint">
           {state.ended(map)
@@ -163,6 +203,79 @@ export function Plot({ map }: { map: MapInfo }): JSX.Element {
       )}
     </div>
   );
+}
+
+const ALONG = 10; // places of a path that are decoded
+
+const decodePlaces = (id: string, places: readonly number[][]): Promise<Decoded[]> =>
+  api.post<Decoded[]>(`/api/maps/${id}/decode`, { places });
+
+/** Some of the entries of a list at even distances, the first and the last among them. */
+function evenly<T>(list: readonly T[], most: number): readonly T[] {
+  if (list.length <= most) return list;
+  return Array.from({ length: most }, (_, k) => list[Math.round((k * (list.length - 1)) / (most - 1))]);
+}
+
+const MOST_CURVES = 6;
+
+/** The objects along a path: images, or the features that change most. */
+function Along({ objects }: { objects: readonly Decoded[] }): JSX.Element {
+  if (objects[0].image)
+    return (
+      <div class="along" role="status" aria-label="Objects along the path">
+        {objects.map((one, k) => (
+          <img key={k} src={one.image ?? ""} alt={`The object at place ${k + 1} of the path`} />
+        ))}
+      </div>
+    );
+  const curves = objects[0].values
+    .map(([name], j) => ({ name, values: objects.map((one) => Number(one.values[j][1])) }))
+    .map((one) => ({ ...one, low: Math.min(...one.values), high: Math.max(...one.values) }))
+    .map((one) => ({ ...one, change: (one.high - one.low) / (Math.abs(one.high) + Math.abs(one.low) || 1) }))
+    .sort((a, b) => b.change - a.change)
+    .slice(0, MOST_CURVES);
+  return (
+    <table class="along" role="status" aria-label="Features along the path">
+      <tbody>
+        {curves.map(({ name, values, low, high }) => (
+          <tr key={name}>
+            <th scope="row">
+              <bdi>{name}</bdi>
+            </th>
+            <td>{number(values[0])}</td>
+            <td>
+              <svg viewBox="0 0 60 16" aria-hidden="true">
+                <polyline
+                  points={values
+                    .map(
+                      (v, k) =>
+                        `${(60 * k) / (values.length - 1)},${15 - (14 * (v - low)) / (high - low || 1)}`,
+                    )
+                    .join(" ")}
+                />
+              </svg>
+            </td>
+            <td>{number(values[values.length - 1])}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const images = new Map<string, HTMLImageElement>();
+
+/** The image of an object; null until it has arrived, which `arrived` is called for. */
+function imageOf(dataset: string, row: number, arrived: () => void): HTMLImageElement | null {
+  const source = `/api/datasets/${dataset}/images/${row}`;
+  let image = images.get(source);
+  if (!image) {
+    image = new Image();
+    image.onload = arrived;
+    image.src = source;
+    images.set(source, image);
+  }
+  return image.complete && image.naturalWidth > 0 ? image : null;
 }
 
 const MOST_BARS = 12;

@@ -5,11 +5,12 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import * as api from "./api";
 import { RnxChart, Shepard } from "./charts";
+import { otherOf } from "./colors";
 import { Button, Empty, Section } from "./controls";
 import { count } from "./format";
 import { ended } from "./signals";
 import * as state from "./state";
-import type { MapInfo, Quality } from "./types";
+import type { Changes, MapInfo, Quality } from "./types";
 
 const qualities = signal<ReadonlyMap<string, Quality>>(new Map());
 const pending = new Set<string>();
@@ -125,6 +126,7 @@ export function QualityPanel(): JSX.Element {
         {active?.found?.sample && <p class="help">Measured on {count(active.found.sample)} objects.</p>}
       </Section>
       {active && <Warnings map={active.map} found={active.found} />}
+      {active && <ChangesSection map={active.map} />}
       {curves.length > 0 && (
         <Section title="Neighbourhoods of every size">
           <p class="help">
@@ -160,6 +162,59 @@ function Warnings({ map, found }: { map: MapInfo; found: Quality | undefined }):
     </Section>
   );
 }
+
+const changes = signal<ReadonlyMap<string, Changes>>(new Map());
+
+/** Which neighbours objects keep from a map to the other one on the screen. */
+function ChangesSection({ map }: { map: MapInfo }): JSX.Element | null {
+  const other = otherOf(map);
+  const key = other && state.settled(map) ? `${keyOf(map)}/${keyOf(other)}` : "";
+  const found = changes.value.get(key);
+  useEffect(() => {
+    if (!key || !other || found) return;
+    void state.attempt(async () => {
+      const answer = await api.get<Changes>(`/api/maps/${map.id}/changes?other=${other.id}`);
+      changes.value = new Map(changes.value).set(key, answer);
+    });
+  }, [key]);
+  if (!other || !found) return null;
+  const regions = found.regions.length > 1 ? found.regions : [];
+  return (
+    <Section title={`From ${state.titleOf(map)} to ${state.titleOf(other)}`}>
+      <p>
+        {percent(found.kept)} of an object's {found.n_neighbors} nearest on {state.titleOf(map)} are among its{" "}
+        {found.n_neighbors} nearest on {state.titleOf(other)}; {percent(found.expected)} by chance.
+      </p>
+      <Button label="Show changed neighbours" onClick={() => (state.colorBy.value = "error:changed")} />
+      {regions.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">region</th>
+              <th scope="col">kept</th>
+              <th scope="col">most new ones from</th>
+            </tr>
+          </thead>
+          <tbody>
+            {regions.map((one) => (
+              <tr key={one.region}>
+                <th scope="row">
+                  <bdi>{one.name}</bdi>
+                </th>
+                <td>{one.kept === null ? "–" : percent(one.kept)}</td>
+                <td>
+                  <bdi>{one.mixed_with ?? "itself"}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Runs with other seeds: what stays in place can be believed more. */
 function Stability({ map }: { map: MapInfo }): JSX.Element {

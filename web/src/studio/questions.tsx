@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { ColumnsPanel } from "./columns";
+import { FeaturesPanel } from "./features";
 import { ObjectPanel } from "./object";
 import { QualityPanel } from "./quality";
 import { SelectionPanel } from "./selection";
@@ -13,6 +14,7 @@ const TABS: readonly (readonly [state.Tab, string])[] = [
   ["columns", "Columns"],
   ["point", "Object"],
   ["selection", "Selection"],
+  ["features", "Features"],
   ["quality", "Quality"],
   ["suspects", "Suspects"],
 ];
@@ -54,6 +56,7 @@ export function Questions(): JSX.Element {
         {state.tab.value === "columns" && <ColumnsPanel />}
         {state.tab.value === "point" && <ObjectPanel />}
         {state.tab.value === "selection" && <SelectionPanel />}
+        {state.tab.value === "features" && <FeaturesPanel />}
         {state.tab.value === "quality" && <QualityPanel />}
         {state.tab.value === "suspects" && <SuspectsPanel />}
       </div>

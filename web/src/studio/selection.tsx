@@ -2,24 +2,28 @@
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { Annotate } from "./annotation";
 import * as api from "./api";
 import { EffectBar } from "./charts";
 import { Button, Empty, Section } from "./controls";
-import { number, plural, shownValue } from "./format";
+import { kindsByPoint } from "./colors";
+import { count, number, plural, shownValue } from "./format";
+import { arrange, pinSelection } from "./pins";
 import * as state from "./state";
-import type { Difference, SelectionFacts, Value } from "./types";
+import type { Difference, MapInfo, SelectionFacts, Value } from "./types";
 
 const facts = signal<SelectionFacts | null>(null);
 let asking = 0;
+
+/** The region that was clicked, and the selection that this made. */
+const fromRegion = signal<{ code: number; selection: typeof state.selection.value } | null>(null);
 
 effect(() => {
   const chosen = state.selection.value;
   const map = state.active.value;
   const mine = ++asking;
-  if (!chosen || !map || map.dataset !== chosen.dataset || !state.settled(map)) {
-    facts.value = null;
-    return;
-  }
+  facts.value = null; // those of another selection
+  if (!chosen || !map || map.dataset !== chosen.dataset || !state.settled(map)) return;
   const points =
     map.rows === null
       ? [...chosen.rows]
@@ -39,9 +43,12 @@ export function SelectionPanel(): JSX.Element {
   const map = state.active.value;
   if (!chosen || !map)
     return (
-      <Empty icon="lasso" title="Nothing selected">
-        Hold shift and draw around points, or choose Select above. All maps highlight the same objects.
-      </Empty>
+      <>
+        {map && <RegionsToSelect map={map} />}
+        <Empty icon="lasso" title="Nothing selected">
+          Hold shift and draw around points, or choose Select above. All maps highlight the same objects.
+        </Empty>
+      </>
     );
   const found = facts.value;
   const differences = found
@@ -60,38 +67,86 @@ export function SelectionPanel(): JSX.Element {
     });
   };
   return (
-    <Section
-      title={`${plural(chosen.rows.length, "object")} selected`}
-      aside={<Button kind="quiet" label="Clear" onClick={() => (state.selection.value = null)} />}
-    >
-      <Button icon="map" label={`Embed these alone by ${state.method.value?.title ?? ""}`} onClick={sub} />
-      {differences.length > 0 && (
-        <>
-          <h3>What distinguishes them</h3>
-          <Differences list={differences.slice(0, 20)} />
-        </>
-      )}
-      {found && !differences.length && <p class="help">No column distinguishes them from the others.</p>}
-      {!found && (
-        <p class="help">
-          {state.computing(map)
-            ? "Answers come when the map is finished or paused."
-            : "Comparing the columns …"}
-        </p>
-      )}
+    <>
+      {fromRegion.value?.selection === chosen && <RegionsToSelect map={map} />}
+      <Section
+        title={`${plural(chosen.rows.length, "object")} selected`}
+        aside={<Button kind="quiet" label="Clear" onClick={() => (state.selection.value = null)} />}
+      >
+        <Button icon="map" label={`Embed these alone by ${state.method.value?.title ?? ""}`} onClick={sub} />
+        {map.dim === 2 && state.settled(map) && (
+          <div class="steer" role="group" aria-label="Where these belong">
+            <Button icon="pin" label="Hold these here" onClick={() => pinSelection(map)} />
+            <Button label="They belong together" onClick={() => arrange(map, "together")} />
+            <Button label="They belong apart" onClick={() => arrange(map, "apart")} />
+          </div>
+        )}
+        <Annotate key={chosen.rows.length} dataset={map.dataset} rows={chosen.rows} />
+        {differences.length > 0 && (
+          <>
+            <h3>What distinguishes them</h3>
+            <Differences list={differences.slice(0, 20)} />
+          </>
+        )}
+        {found && !differences.length && <p class="help">No column distinguishes them from the others.</p>}
+        {!found && (
+          <p class="help">
+            {state.computing(map)
+              ? "Answers come when the map is finished or paused."
+              : "Comparing the columns …"}
+          </p>
+        )}
+      </Section>
+    </>
+  );
+}
+
+/** The regions of a map, each of which is selected by a click. */
+function RegionsToSelect({ map }: { map: MapInfo }): JSX.Element | null {
+  const found = kindsByPoint(map, "regions");
+  if (found?.kind !== "category") return null;
+  const now = state.selection.value;
+  const select = (code: number): void => {
+    const points = [...(found.codes as Int32Array)].flatMap((own, point) => (own === code ? [point] : []));
+    state.select(map, Uint32Array.from(points));
+    fromRegion.value = { code, selection: state.selection.value };
+  };
+  return (
+    <Section title={`Regions of ${state.titleOf(map)}`}>
+      <div class="chips" role="group" aria-label="Select a region">
+        {found.names.map((name, code) => (
+          <button
+            key={code}
+            type="button"
+            aria-pressed={
+              now !== null && fromRegion.value?.selection === now && fromRegion.value.code === code
+            }
+            onClick={() => select(code)}
+          >
+            <bdi>{name}</bdi> <small>{count(found.counts[code])}</small>
+          </button>
+        ))}
+      </div>
     </Section>
   );
 }
 
-function Differences({ list }: { list: readonly Difference[] }): JSX.Element {
+/** Differences between some objects and others, as a table. */
+export function Differences({
+  list,
+  heads = ["here", "others"],
+}: {
+  list: readonly Difference[];
+  heads?: readonly [string, string];
+}): JSX.Element {
   const most = Math.max(...list.map((one) => Math.abs(one.effect)));
   return (
     <table>
       <thead>
         <tr>
           <th scope="col">column</th>
-          <th scope="col">here</th>
-          <th scope="col">others</th>
+          <th scope="col">{heads[0]}</th>
+          <th scope="col">{heads[1]}</th>
           <th scope="col">effect</th>
         </tr>
       </thead>

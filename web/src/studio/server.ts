@@ -22,6 +22,7 @@ import {
   shown,
   showNames,
   themeChoice,
+  tipFields,
   toys,
 } from "./signals";
 import { connect, watch, type Frame, type Message } from "./stream";
@@ -90,6 +91,7 @@ function restore(layout: Layout, known: MapInfo[]): void {
   datasetId.value = layout.dataset ?? active.value?.dataset ?? [...datasets.value.keys()].at(-1) ?? null;
   colorBy.value = layout.color ?? "";
   showNames.value = layout.names ?? true;
+  tipFields.value = layout.fields ?? [];
   align.value = layout.align ?? true;
   themeChoice.value = layout.theme ?? "auto";
   methodName.value = layout.method ?? "TSNE";
@@ -104,6 +106,7 @@ function keepLayout(): void {
     dataset: datasetId.value,
     color: colorBy.value,
     names: showNames.value,
+    fields: [...tipFields.value],
     align: align.value,
     theme: themeChoice.value,
     method: methodName.value,

@@ -2,6 +2,7 @@
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { Mode, Theme } from "../scatter";
+import { count, plural } from "./format";
 import type { Dataset, MapInfo, Method, Toy, Value } from "./types";
 
 export const MOST_SHOWN = 4;
@@ -25,6 +26,11 @@ export const hiddenKinds = signal<ReadonlySet<number>>(new Set());
 export const showNames = signal(true);
 export const showRegions = signal(false);
 export const showContours = signal(false);
+/** Whether objects whose place is doubtful are faded. */
+export const showTrust = signal(false);
+/** Columns whose values the tooltip shows. */
+export const tipFields = signal<readonly string[]>([]);
+export const showImages = signal(true);
 export const align = signal(true);
 export const mode = signal<Mode>("move");
 export const selection = signal<Rows | null>(null);
@@ -37,7 +43,7 @@ export const compare = signal(false);
 export const pace = signal<number | null>(150);
 
 /** The panel of questions that is open. */
-export type Tab = "columns" | "point" | "selection" | "quality" | "suspects";
+export type Tab = "columns" | "point" | "selection" | "features" | "quality" | "suspects";
 export const tab = signal<Tab>("columns");
 
 export interface Rows {
@@ -72,6 +78,19 @@ export const computing = ({ status }: MapInfo): boolean => status === "running" 
 /** What a map is called on the screen. */
 export function titleOf(map: MapInfo): string {
   return map.title || (methods.value.find((one) => one.name === map.method)?.title ?? map.method);
+}
+
+/** What a map was made of, how it was steered, and the parameters that differ from the defaults. */
+export function settingsOf(map: MapInfo): string {
+  const method = methods.value.find((one) => one.name === map.method);
+  const changed = Object.entries(map.parameters).filter(
+    ([name, value]) => method?.parameters.find((one) => one.name === name)?.default !== value,
+  );
+  const made = map.rows === null ? map.made_of : `${count(map.rows)} selected objects, ${map.made_of}`;
+  const held = map.pins ? `${plural(map.pins, "object")} held` : "";
+  return [made, held, ...changed.map(([name, value]) => `${name} ${String(value)}`)]
+    .filter(Boolean)
+    .join(", ");
 }
 
 export const shownMaps: ReadonlySignal<readonly MapInfo[]> = computed(() =>

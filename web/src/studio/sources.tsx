@@ -79,7 +79,7 @@ export function FilePicker({ done }: { done: () => void }): JSX.Element {
 }
 
 /** Files of the folder that the studio was started in. */
-function Files({ done }: { done: () => void }): JSX.Element {
+export function Files({ done, open: opened = false }: { done: () => void; open?: boolean }): JSX.Element {
   const listing = useSignal<{ path: string; entries: FileEntry[] } | null>(null);
   const look = async (path: string): Promise<void> => {
     const found = await state.attempt(() =>
@@ -95,7 +95,7 @@ function Files({ done }: { done: () => void }): JSX.Element {
     here && here.path && here.path !== "." ? `${here.path}/${name}` : name;
   const parent = here?.path && here.path !== "." ? here.path.split("/").slice(0, -1).join("/") : null;
   return (
-    <details onToggle={(event) => event.currentTarget.open && !here && void look("")}>
+    <details open={opened} onToggle={(event) => event.currentTarget.open && !here && void look("")}>
       <summary>
         Browse{" "}
         {state.root.value ? <bdi class="path">{state.root.value.split("/").at(-1)}</bdi> : "the folder"}

@@ -77,8 +77,9 @@ function Offers({ map }: { map: MapInfo }): JSX.Element {
   const ended = state.settled(map);
   const legend = useSignal("map");
   const figure = (kind: string): string => {
-    const column = choice.value.startsWith("column:") ? choice.value.slice(7) : "";
-    return `figure.${kind}?legend=${legend.value}&color=${encodeURIComponent(column)}`;
+    const shows = [state.showRegions.value && "&show=regions", state.showTrust.value && "&show=trust"];
+    const asked = `legend=${legend.value}&color=${encodeURIComponent(choice.value)}`;
+    return `figure.${kind}?${asked}${shows.filter(Boolean).join("")}`;
   };
   return (
     <div class="stack">

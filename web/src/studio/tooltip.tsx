@@ -3,9 +3,12 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
+import * as api from "./api";
 import { shadingOf } from "./colors";
+import { shownValue } from "./format";
 import { nameOf } from "./names";
 import * as state from "./state";
+import type { RecordOf, Value } from "./types";
 
 interface Tip {
   x: number;
@@ -15,6 +18,30 @@ interface Tip {
 }
 
 export const tip = signal<Tip | null>(null);
+
+const WAIT = 60; // milliseconds that the pointer rests on an object before its values are asked for
+
+/** The values of the chosen columns of one object. */
+const fields = signal<{ key: string; values: [string, Value][] } | null>(null);
+let asking = 0;
+
+function fieldsOf(dataset: string, row: number): [string, Value][] {
+  const names = state.tipFields.value.filter((name) =>
+    state.datasets.value.get(dataset)?.columns.some((one) => one.name === name),
+  );
+  if (!names.length) return [];
+  const query = names.map((name) => `field=${encodeURIComponent(name)}`).join("&");
+  const key = `/api/datasets/${dataset}/records/${row}?${query}`;
+  if (fields.value?.key === key) return fields.value.values;
+  clearTimeout(asking);
+  asking = window.setTimeout(() => {
+    void api.get<RecordOf>(key).then(
+      ({ values }) => (fields.value = { key, values }),
+      () => undefined,
+    );
+  }, WAIT);
+  return [];
+}
 
 export function Tooltip(): JSX.Element | null {
   const box = useRef<HTMLDivElement>(null);
@@ -42,6 +69,11 @@ export function Tooltip(): JSX.Element | null {
       <span>
         {value !== null && value !== undefined && <strong>{value}</strong>}
         <small>{nameOf(map.dataset, shown.row)}</small>
+        {fieldsOf(map.dataset, shown.row).map(([name, value]) => (
+          <small key={name}>
+            <bdi>{name}</bdi>: <bdi>{shownValue(value)}</bdi>
+          </small>
+        ))}
       </span>
     </div>
   );

@@ -1,6 +1,6 @@
 // What the server sends.
 
-export type Role = "feature" | "label" | "id" | "image" | "ignore";
+export type Role = "feature" | "label" | "id" | "image" | "ignore" | "text";
 
 export interface Column {
   name: string;
@@ -27,6 +27,8 @@ export interface Dataset {
   ids: string | null;
   images: { shape: number[] } | null;
   standardize: boolean;
+  counts?: boolean | null; // whether counts are normalised; null if the features do not look like counts
+  transpose?: boolean; // whether the columns of the file are the objects
   labels_known: boolean;
   metric?: string | null;
   /** What the reader could change, and what else is to be known. */
@@ -34,6 +36,8 @@ export interface Dataset {
   notes?: string[];
   /** What happens to missing values. */
   missing?: string;
+  /** What the reader wrote on objects, by row. */
+  annotations: Readonly<Record<string, string>>;
 }
 
 export type Status = "queued" | "running" | "paused" | "done" | "stopped" | "failed";
@@ -66,6 +70,8 @@ export interface MapInfo {
   error: string | null;
   warnings: string[];
   decodes: boolean;
+  /** Number of objects that are held at places that the reader chose. */
+  pins: number;
   phase?: string;
   /** Iterations per second at most; null is full speed. */
   pace?: number | null;
@@ -94,6 +100,8 @@ export interface Method {
   family: string;
   summary: string;
   live: boolean;
+  /** Whether objects can be held at places. */
+  pins: boolean;
   doc: string;
   keeps?: string;
   when?: string;
@@ -151,6 +159,14 @@ export interface Quality {
   sample?: number | null;
 }
 
+/** What changes from a map to another: shares of neighbours that are kept. */
+export interface Changes {
+  kept: number;
+  expected: number; // by chance
+  n_neighbors: number;
+  regions: { region: number; name: string; size: number; kept: number | null; mixed_with: string | null }[];
+}
+
 export interface Difference {
   name: string;
   /** The category, where the column has categories. */
@@ -166,6 +182,15 @@ export interface SelectionFacts {
   categories: Difference[];
 }
 
+/** A feature that a map follows. */
+export interface Reason {
+  name: string;
+  /** Share of its variance that the position on the map predicts, and that a plane over the map does. */
+  r2: number;
+  linear: number;
+  slope: number[];
+}
+
 export interface Suspect {
   row: number;
   score: number;
@@ -174,12 +199,19 @@ export interface Suspect {
   why: string;
 }
 
+export interface Suspects {
+  objects: Suspect[];
+  /** The number of objects among which they were sought, if not among all. */
+  sample: number | null;
+}
+
 export interface Layout {
   shown?: string[];
   active?: string | null;
   dataset?: string | null;
   color?: string;
   names?: boolean;
+  fields?: string[];
   align?: boolean;
   theme?: "auto" | "light" | "dark";
   method?: string;

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Icon } from "./icons";
-import { FilePicker } from "./sources";
+import { FilePicker, Files } from "./sources";
 import * as state from "./state";
 import { ToyPicture } from "./toys";
 import type { Toy } from "./types";
@@ -24,6 +24,7 @@ export function Welcome(): JSX.Element {
           </span>
         </button>
       </div>
+      <Files open done={() => undefined} />
       <h2>Or start with a classic set</h2>
       <ul class="toys">
         {state.toys.value.map((toy) => (

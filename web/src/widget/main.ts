@@ -5,12 +5,22 @@ import {
   byValue,
   categoryColor,
   DIM,
+  fade,
+  HIDDEN,
+  makeFacets,
+  makeSlider,
+  plain,
+  rgb,
   scaleOf,
   Scatter,
   SHOWN,
+  type Facets,
   type Mode,
+  type Passing,
+  type Region,
   type Theme,
 } from "../scatter";
+import facetsStyle from "../scatter/facets.css";
 import scatterStyle from "../scatter/scatter.css";
 import widgetStyle from "./widget.css";
 
@@ -31,7 +41,12 @@ interface Traits {
   _maps: StoredMap[];
   _colors: Color[];
   _ids: string[];
+  _regions: Region[][];
+  _doubts: (DataView | null)[];
+  _has_data: boolean;
   selection: number[];
+  filters: Record<string, Passing>;
+  slider: boolean;
   height: number;
 }
 
@@ -39,6 +54,7 @@ interface Model {
   get<K extends keyof Traits>(name: K): Traits[K];
   set<K extends keyof Traits>(name: K, value: Traits[K]): void;
   save_changes(): void;
+  send(content: unknown): void;
   on(name: string, act: (...given: never[]) => void): void;
   off(name: string, act: (...given: never[]) => void): void;
 }
@@ -67,7 +83,14 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const key = make("div", { className: "key" });
   const said = make("span", { role: "status" });
   const choose = make("select", { ariaLabel: "Colour by" });
-  frame.append(make("style", { textContent: scatterStyle + widgetStyle }), tools, grid, key);
+  const slides = make("div");
+  frame.append(
+    make("style", { textContent: scatterStyle + facetsStyle + widgetStyle }),
+    tools,
+    slides,
+    grid,
+    key,
+  );
   el.append(frame);
   let views: { view: Scatter; caption: HTMLElement; host: HTMLElement }[] = [];
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -92,6 +115,21 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
   const lasso = button("Select", (own) => setMode(own.ariaPressed === "true" ? "move" : "lasso"));
   button("Clear", () => select([]));
+  const regions = button("Regions", (own) => {
+    own.ariaPressed = String(own.ariaPressed !== "true");
+    if (!model.get("_regions").length) model.send("regions"); // which the kernel finds
+    showRegions();
+  });
+  const trust = button("Trust", (own) => {
+    own.ariaPressed = String(own.ariaPressed !== "true");
+    if (!model.get("_doubts").length) model.send("reliability"); // which the kernel measures
+    paint();
+  });
+  trust.title = "Fade the objects whose place is doubtful";
+  const filter = button("Filters", (own) => {
+    own.ariaPressed = String(own.ariaPressed !== "true");
+    drawFacets();
+  });
   button("Reset", () => views.forEach(({ view }) => view.reset()));
   tools.append(choose, said);
   choose.addEventListener("change", paint);
@@ -102,13 +140,59 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     highlight();
   }
 
+  function showRegions(): void {
+    const found = model.get("_regions");
+    const on = regions.ariaPressed === "true";
+    views.forEach(({ view }, place) => view.setRegions(on ? (found[place || first] ?? null) : null));
+  }
+
+  let facets: Facets | null = null;
+
+  /** The filters of all columns, made when they are first needed. */
+  function drawFacets(): void {
+    const open = filter.ariaPressed === "true";
+    const n = views[0]?.view.n ?? 0;
+    if (!facets && n && (open || Object.keys(model.get("filters")).length)) {
+      const columns = model.get("_colors").map(({ name, kinds, codes, values }) => ({
+        name,
+        kinds,
+        codes: codes && new Uint16Array(bytes(codes)),
+        values: values && new Float32Array(bytes(values)),
+      }));
+      facets = makeFacets(columns, n, () => {
+        model.set("filters", facets!.filters);
+        model.save_changes();
+        highlight();
+      });
+      facets.set(model.get("filters"));
+      tools.after(facets.element);
+    }
+    if (facets) facets.element.hidden = !open;
+  }
+
+  function refilter(): void {
+    if (facets) facets.set(model.get("filters"));
+    else drawFacets();
+    highlight();
+  }
+
+  /** The map that the first view shows, by the slider. */
+  let first = 0;
+
   function highlight(): void {
     const chosen = model.get("selection");
-    said.textContent = chosen.length ? `${chosen.length.toLocaleString("en")} selected` : "";
+    const failing = facets?.failing;
+    said.textContent = [
+      chosen.length ? `${chosen.length.toLocaleString("en")} selected` : "",
+      failing ? `${failing.reduce((sum, out) => sum + Number(!out), 0).toLocaleString("en")} pass` : "",
+    ]
+      .filter(Boolean)
+      .join(", ");
     views.forEach(({ view }) => {
-      const states = new Uint8Array(view.n).fill(DIM);
+      const states = new Uint8Array(view.n).fill(chosen.length ? DIM : SHOWN);
       chosen.forEach((i) => (states[i] = SHOWN));
-      view.setStates(chosen.length ? states : null);
+      failing?.forEach((out, i) => out && (states[i] = HIDDEN));
+      view.setStates(chosen.length || failing ? states : null);
     });
   }
 
@@ -128,19 +212,24 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const token = (name: string): string => style.getPropertyValue(name).trim();
     const color = model.get("_colors")[Number(choose.value)];
     key.replaceChildren();
-    for (const { view } of views) {
+    trust.hidden = !model.get("_has_data");
+    views.forEach(({ view }, place) => {
       view.setInks({ ink: token("--ink"), paper: token("--panel"), accent: token("--accent") });
       view.setNames(null);
+      const stored = trust.ariaPressed === "true" ? model.get("_doubts")[place || first] : null;
+      const doubts = stored ? new Float32Array(bytes(stored)) : null;
+      const setColors = (colors: Uint32Array | null): void =>
+        view.setColors(doubts ? fade(colors ?? plain(view.n), doubts, rgb(token("--panel"))) : colors);
       if (color?.codes && color.kinds) {
         const codes = new Uint16Array(bytes(color.codes));
         const listed = color.kinds.map((_, code) => code);
-        view.setColors(byCategory(codes, listed.map(categoryColor)));
+        setColors(byCategory(codes, listed.map(categoryColor)));
         view.setNames({ texts: color.kinds, codes, listed });
       } else if (color?.values) {
         const values = new Float32Array(bytes(color.values));
-        view.setColors(byValue(values, scaleOf(values), now));
-      } else view.setColors(null);
-    }
+        setColors(byValue(values, scaleOf(values), now));
+      } else setColors(null);
+    });
     color?.kinds?.slice(0, 30).forEach((kind, code) => {
       const [entry, dot] = [make("span"), make("i")];
       dot.style.background = categoryColor(code);
@@ -150,7 +239,20 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function build(): void {
-    const maps = model.get("_maps");
+    const all = model.get("_maps");
+    const one = model.get("slider") && all.length > 1;
+    const maps = one ? all.slice(0, 1) : all;
+    first = 0;
+    slides.replaceChildren(
+      ...(one
+        ? [
+            makeSlider(
+              all.map(({ name }) => name),
+              turn,
+            ),
+          ]
+        : []),
+    );
     while (views.length > maps.length) {
       const gone = views.pop()!;
       gone.view.destroy();
@@ -175,7 +277,19 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     recolor();
   }
 
+  function turn(place: number): void {
+    const { name, dim, points } = model.get("_maps")[place];
+    first = place;
+    views[0].caption.textContent = name;
+    views[0].view.setPositions(new Float32Array(bytes(points)), dim, 600);
+    showRegions();
+    paint();
+  }
+
   function recolor(): void {
+    facets?.element.remove();
+    facets = null;
+    drawFacets();
     choose.replaceChildren(
       ...model.get("_colors").map(({ name }, k) => make("option", { value: String(k), textContent: name })),
     );
@@ -200,6 +314,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     ["change:_maps", build],
     ["change:_colors", recolor],
     ["change:height", build],
+    ["change:slider", build],
+    ["change:filters", refilter],
+    ["change:_regions", showRegions],
+    ["change:_doubts", paint],
     ["change:selection", highlight],
     ["msg:custom", live],
   ];

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from lowdim.runtime import memory
 from lowdim.runtime.context import current, override
 from lowdim.runtime.scheduling import blocks, use_threads
 from lowdim.runtime.scratch import HeldRows
-from lowdim.runtime.tasks import HERE, NewGroup, Tasks
+from lowdim.runtime.tasks import HERE, NewGroup, Split, Tasks, Work
 
 Result = TypeVar("Result")
 
@@ -66,14 +67,8 @@ class LocalTasks(Tasks):
 
 
 class ClusterTasks(Tasks):
-    """Tasks on the workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    wanted : bool, default=False
-        Whether small data in files are sent there too.
-    """
+    """Tasks on the workers of a cluster; `wanted` says whether small data in files are sent
+    there too."""
 
     parallel = True
 
@@ -98,24 +93,13 @@ class ClusterTasks(Tasks):
         return results
 
     def exchange(
-        self,
-        split: Callable[[Any], Iterable[tuple[int, Any]]],
-        items: Sequence[Any],
-        count: int,
-        group: NewGroup,
-        work: Callable[[Any, int], Iterator[Result]],
+        self, split: Split, items: Sequence[Any], count: int, group: NewGroup, work: Work[Result]
     ) -> Iterator[Result]:
         divided = _calls(split, items)
         pick, call = delayed(_pieces_of, pure=False), delayed(_work, pure=False)
         both = _leaf(Call(partial(_list_results, work))), _leaf(group)
-        return chain.from_iterable(
-            self._results(
-                [
-                    call(*both, number, [pick(pieces, number) for pieces in divided])
-                    for number in range(count)
-                ]
-            )
-        )
+        calls = [call(*both, number, [pick(p, number) for p in divided]) for number in range(count)]
+        return chain.from_iterable(self._results(calls))
 
     def _results(self, calls: list[Delayed]) -> Iterator[Any]:
         """The results in order; each is freed on the workers once it is here."""
@@ -154,15 +138,13 @@ def _pieces_of(pieces: Iterable[tuple[int, Any]], number: int) -> list[Any]:
 
 def _work(work: Call, group: NewGroup, number: int, pieces: list[list[Any]]) -> Any:
     """The results of a group, whose pieces are those of all items."""
-    with group(HeldRows) as gathered:
+    with closing(group(HeldRows)) as gathered:
         for piece in chain.from_iterable(pieces):
             gathered.add(_align(piece))
         return work(gathered, number)
 
 
-def _list_results(
-    function: Callable[[Any, int], Iterator[Any]], group: Any, number: int
-) -> list[Any]:
+def _list_results(function: Work[Any], group: Any, number: int) -> list[Any]:
     return list(function(group, number))
 
 

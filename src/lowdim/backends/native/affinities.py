@@ -19,7 +19,11 @@ from lowdim.runtime.scheduling import blocks, run
 def perplexity_affinities(
     indptr: Array, distances: Array, perplexity: float, *, squared: bool = False
 ) -> tuple[Array, Array]:
-    """p proportional to exp(-beta d^2) with entropy log(perplexity) in each row, and the betas."""
+    """p proportional to exp(-beta d^2), with sum 1 and entropy log(perplexity) in each row.
+
+    Rows are those of a CSR matrix. `squared` says that the distances have been squared. Returns
+    p and the beta of each row.
+    """
     p, beta = np.empty_like(distances), np.empty(len(indptr) - 1)
     indptr = indptr.astype(np.int64, copy=False)
     squares = distances if squared else elementwise(np.square, np.empty_like(distances), distances)
@@ -29,14 +33,14 @@ def perplexity_affinities(
 
 
 def joint_probabilities(P: Any) -> Any:
-    """(P + P') / 2, divided by the sum of its entries."""
+    """(P + P') / 2, divided by the sum of its entries, for a CSR matrix P."""
     both = symmetrize(P, "half-sum")
     elementwise(np.divide, both.data, both.data, both.dtype.type(total(both.data)))
     return both
 
 
 def negative_entropy(p: Array) -> float:
-    """The sum of p log p, in float64; 0 log 0 is 0."""
+    """The sum of p log p, in double precision and in a fixed order; 0 log 0 is 0."""
 
     def part(entries: slice) -> float:
         own = p[entries].astype(np.float64)
@@ -48,7 +52,12 @@ def negative_entropy(p: Array) -> float:
 def memberships(
     indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
-    """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
+    """Fuzzy memberships exp(-max(d - rho, 0) / sigma) that sum to `target` in each row.
+
+    Rows are those of a CSR matrix, ascending. rho is the distance to the
+    `connectivity`-th nearest neighbour, interpolated for fractions. Returns the memberships,
+    rho and sigma.
+    """
     rho = np.empty(len(indptr) - 1, dtype=distances.dtype)
     indptr = indptr.astype(np.int64, copy=False)
     sigma, out = np.empty_like(rho), np.empty_like(distances)

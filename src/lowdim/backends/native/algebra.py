@@ -1,4 +1,4 @@
-"""Products of a dense or sparse matrix with a matrix of a few columns."""
+"""Products with a few columns, and linear systems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from lowdim import _native
 from lowdim.backends import subspace
+from lowdim.backends.native.arrays import csr_indices, csr_matrix, or_empty
 from lowdim.backends.native.dense import cholesky_in_place, orthonormal, product, solve_triangle
-from lowdim.backends.native.optional import or_empty
-from lowdim.backends.native.sparse import csr_indices, csr_matrix
 from lowdim.backends.numpy_blocks import Shifted, scale_entries
 from lowdim.checks import Array
 from lowdim.runtime.context import current
@@ -23,14 +22,14 @@ SCATTER_ROWS = 8192  # rows of a block of `scatter`
 
 
 def on_device(V: Array) -> Any:
-    """The array itself."""
+    """The array itself, or a copy of it that stays on the device of the backend."""
     return V
 
 
-def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
+def matmul(A: Array, V: Array, *, squared: bool = False) -> Array:
     """A @ V, or (A * A) @ V without storing A * A.
 
-    A kernel of its own multiplies up to 16 columns.
+    V may be of the kind that `on_device` returns; the product is of the same kind.
     """
     if squared or (V.shape[1] <= NARROW_COLUMNS and A.flags.c_contiguous):
         out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
@@ -41,11 +40,22 @@ def matmul(A: Array, V: Any, *, squared: bool = False) -> Any:
 
 
 def spmm(
-    A: Any, V: Array, *, scale: float = 1.0, shift: float = 0.0, before: Array | None = None
+    A: Any,
+    V: Array,
+    *,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    before: Array | None = None,
+    out: Array | None = None,
 ) -> Array:
-    """scale A V + shift V - before for a CSR matrix and a few dense columns."""
+    """scale A V + shift V - before for a CSR matrix and a few dense columns.
+
+    By default A V. With other values A must be square, and `before` has the shape of V. The result
+    is written to `out`, which may be `before`.
+    """
     V = np.ascontiguousarray(V, dtype=A.dtype)
-    out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
+    if out is None:
+        out = np.empty((A.shape[0], V.shape[1]), dtype=A.dtype)
     less = or_empty(before, A.dtype, 2)
     _native.spmm(*csr_indices(A), A.data, V, scale, shift, less, out, current().threads)
     return out
@@ -67,7 +77,10 @@ def times(V: Array, S: Array) -> Array:
 
 
 def inverse(V: Array) -> Callable[[Array], Array]:
-    """The function from g to V^-1 g, by a Cholesky factor of V, which is overwritten."""
+    """The function from g, of shape (n, k), to V^-1 g, in float64.
+
+    V is a symmetric positive definite float64 matrix, which may be overwritten.
+    """
     cholesky_in_place(V)
     return lambda g: solve_triangle(V, solve_triangle(V, g), transposed=True)
 
@@ -97,7 +110,12 @@ def scatter(X: Array, center: Array) -> tuple[Array, Array]:
 
 
 def smooth_modes(graphs: list[Any], k: int, seed: int) -> list[Array]:
-    """The k smoothest eigenvectors of the random walk on each graph, to a few digits."""
+    """The k smoothest eigenvectors of the random walks on connected graphs, to a few digits.
+
+    The graphs are symmetric CSR matrices of edge weights A; the walk is diag(A 1)^-1 A. Each result
+    is a float32 array of v with v' diag(A 1) v = 1, by descending eigenvalue, without the constant
+    one.
+    """
     random = np.random.RandomState(seed)
     return [_smooth_modes(graph, k, random) for graph in graphs]
 
@@ -112,9 +130,28 @@ def _smooth_modes(graph: Any, k: int, random: np.random.RandomState) -> Array:
     constant = (roots / np.sqrt(np.square(roots).sum())).astype(np.float32)[:, None]
 
     def step(V: Array, a: float, b: float, W: Array | None) -> Array:
-        return spmm(walk, V, scale=-a, shift=a + b, before=W)
+        return spmm(walk, V, scale=-a, shift=a + b, before=W, out=W)
 
     problem = subspace.Problem(step, 2.0, constant, gram, times, lambda V: orthonormal(V)[0])
-    start = random.uniform(-1, 1, (n, subspace.width(k))).astype(np.float32)
-    modes = subspace.smooth_modes(problem, start, k)
+    shape = (n, subspace.width(k))  # the start is not kept
+    modes = subspace.smooth_modes(problem, random.uniform(-1, 1, shape).astype(np.float32), k)
     return np.asarray(modes / roots[:, None], dtype=np.float32)
+
+
+def barycentric_weights(grams: Array, reg: float) -> Array:
+    """Weights w of sum 1 with (G + reg tr(G) I) w proportional to 1, for each Gram matrix G."""
+    weights = np.empty(grams.shape[:2], dtype=grams.dtype)
+    _native.barycentric_weights(grams, reg, weights, current().threads)
+    return weights
+
+
+def bregman_projections(
+    gaps: Array, signs: Array, slack: float, multipliers: Array, targets: Array, matrix: Array
+) -> None:
+    """Projections of a Mahalanobis matrix onto bounds of z'Mz, one after the other.
+
+    Row c of `gaps` is the difference z of a pair, signs[c] is 1 for an upper and -1 for a lower
+    bound, and targets[c] the bound (see `metric_learning.bregman`). All are float64. The
+    multipliers, the targets and the symmetric matrix are updated in place.
+    """
+    _native.bregman_projections(gaps, signs, slack, multipliers, targets, matrix)

@@ -26,12 +26,12 @@ from lowdim.backends.native.dense import orthonormal, product, symmetric_eigen
 from lowdim.backends.native.products import squared_norms
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.context import current
-from lowdim.runtime.scheduling import blocks, run
+from lowdim.runtime.scheduling import blocks
 
 WIDTHS = (32, 64, 96, 128)  # numbers of dimensions of the coarse space to choose from
 VARIANCE_SHARE = 0.9  # the smallest width that keeps this share of the variance is tried first
 AXES_SAMPLE_ROWS = 8192  # rows from which the principal axes are computed
-SAMPLE_BLOCK_ROWS = 256  # of them that a thread takes at once
+SAMPLE_BLOCK_ROWS = 256  # of them that are added up at once
 OVERSAMPLING = 8  # additional columns of the randomized singular value decomposition
 SAMPLE_ROWS_PER_CELL = 40  # of the k-means sample
 COVARIANCE_COLUMNS = 1500  # up to which the axes are computed from the covariance matrix
@@ -56,14 +56,19 @@ class CoarseSpace:
     cosine: bool
 
     def vectors(self, rows: Any) -> tuple[Array, Array]:
-        """Coarse vectors z of the rows, and the terms that scores add to -2 z.z': squared norms."""
+        """Coarse vectors z of the rows, and the terms that scores add to -2 z.z': squared norms.
+
+        The last column is that of the residuals.
+        """
         if self.axes is None:
             Z = np.asarray((rows - self.center) * self.scale, dtype=np.float32)
             squares = np.square(Z).sum(axis=1)
         else:
             if not is_sparse(rows):
-                where = (self.center, self.scale, self.axes, self.width)
-                Z, squares = project(rows, *where, RESIDUAL_COSINE)
+                Z = np.empty((len(rows), self.width + 1), dtype=np.float32)
+                squares = np.empty(len(rows), dtype=np.float32)
+                space = self.center, self.scale, self.axes, RESIDUAL_COSINE
+                _native.project_rows(rows, *space, Z, squares, current().threads)
             else:
                 Z = (spmm(rows, self.axes) * self.scale).astype(np.float32)
                 squares = (squared_norms(rows) * self.scale**2).astype(np.float32)
@@ -113,30 +118,15 @@ def _scaled_sample(points: Array, chosen: Array, cosine: bool) -> tuple[Array, A
 
     Returns the rows in float32, their mean (zero if `cosine`) and the largest entry.
     """
-    parts = blocks(len(chosen), SAMPLE_BLOCK_ROWS)
-    rows = np.empty((len(chosen), points.shape[1]), dtype=points.dtype)
-
-    def take(part: slice) -> Array:
-        np.take(points, chosen[part], axis=0, out=rows[part], mode="clip")
-        return np.asarray(rows[part].sum(axis=0, dtype=np.float64))
-
-    sums = run(take, parts)
+    rows = points[chosen]
     center = np.zeros(points.shape[1], dtype=points.dtype)
     if not cosine:
-        center = (np.sum(sums, axis=0) / len(chosen)).astype(points.dtype)
-
-    def shift(part: slice) -> float:
-        rows[part] -= center
-        return float(np.abs(rows[part]).max())
-
-    largest = max(run(shift, parts)) or 1.0
-    some = np.empty(rows.shape, dtype=np.float32)
-
-    def divide(part: slice) -> None:
-        some[part] = rows[part] / largest
-
-    run(divide, parts)
-    return some, center, largest
+        parts = blocks(len(rows), SAMPLE_BLOCK_ROWS)
+        sums = [rows[part].sum(axis=0, dtype=np.float64) for part in parts]
+        center = (np.sum(sums, axis=0) / len(rows)).astype(points.dtype)
+        rows -= center
+    largest = float(np.abs(rows).max()) or 1.0
+    return (rows / largest).astype(np.float32), center, largest
 
 
 def leading_axes(A: Any, count: int, random: np.random.Generator) -> tuple[Array, Array]:
@@ -172,27 +162,11 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells."""
         return len(self.starts) - 1
 
     def nearest(self, Z: Array, p: int) -> Array:
         """The p cells nearest to each vector, nearest first."""
         return _nearest(self.centers, Z, p)
-
-    def search(
-        self,
-        Z: Array,
-        self_places: Array,
-        probes: Array,
-        m: int,
-        *,
-        ordered: bool = False,
-    ) -> Array:
-        """Places of the m best candidates for each vector, from the cells `probes`.
-
-        `self_places` are the vectors' own places, which are left out; -1 if they have none.
-        """
-        return search_cells(self.members, Z, self_places, probes, m, ordered=ordered)[0]
 
     def refill(self, Z: Array, squares: Array) -> Cells:
         """The same cells with other vectors in them; some may be empty."""
@@ -208,13 +182,13 @@ def build_cells(Z: Array, squares: Array, count: int, random: np.random.Generato
     centers = points[np.sort(random.choice(len(points), count, replace=False))]
     for _ in range(KMEANS_ROUNDS):
         owner = _nearest(_pack(centers), points, 1)[:, 0]
-        cell_means(points, *order_by_cell(owner, count), centers)
+        _native.cell_means(points, *order_by_cell(owner, count), centers, current().threads)
     owner = _nearest(_pack(centers), Z, 1)[:, 0]
     owner = _divide_large(Z, owner, LARGEST_CELL * -(-n // count))
     order, starts = order_by_cell(owner, int(owner.max()) + 1)
     starts = np.unique(starts)  # removes empty cells
     means = np.empty((len(starts) - 1, Z.shape[1]), dtype=np.float32)
-    cell_means(Z, order, starts, means)
+    _native.cell_means(Z, order, starts, means, current().threads)
     members = fill_panels(Z, squares, order, starts)
     return Cells(order, starts, _pack(means), members)
 
@@ -261,14 +235,6 @@ def order_by_cell(owner: Array, n_cells: int) -> tuple[Array, Array]:
     return np.asarray(order), np.asarray(starts)
 
 
-def cell_means(points: Array, order: Array, starts: Array, means: Array) -> None:
-    """Write the mean of each cell's points to `means`, float32; empty cells are left as they are.
-
-    Cell c holds the rows order[starts[c]], ..., order[starts[c + 1] - 1].
-    """
-    _native.cell_means(points, order, starts, means, current().threads)
-
-
 def fill_panels(points: Array, norms: Array, order: Array, starts: Array) -> Panels:
     """Store points cell by cell in panels, in float32, for `search_cells`.
 
@@ -291,25 +257,13 @@ def search_cells(
     *,
     ordered: bool = False,
 ) -> tuple[Array, Array]:
-    """The m points of least score |y|^2 - 2 x.y for each query x, from some cells.
+    """The m points of least score |y|^2 - 2 x.y for each query x, from some of the `cells` that
+    `fill_panels` made.
 
-    Parameters
-    ----------
-    cells : tuple
-        From `fill_panels`.
-    queries : array of shape (n, dim)
-    self_places : array of shape (n,)
-        Place of each query, which is left out; -1 if it has none.
-    probes : array of shape (n, p)
-        Cells to search for each query, nearest first; padded with -1.
-    m : int
-    ordered : bool
-        Whether to sort the points by their score.
-
-    Returns
-    -------
-    places, scores : arrays of shape (n, m)
-        Padded with place -1. They do not depend on the other queries.
+    `self_places` are the places of the queries, which are left out; -1 if a query has none.
+    `probes` of shape (n, p) are the cells to search, nearest first. Returns places, padded with -1,
+    and scores, both of shape (n, m), sorted by score if `ordered`. They do not depend on the other
+    queries.
     """
     values = np.empty((len(queries), m), dtype=np.float32)
     places = np.empty((len(queries), m), dtype=np.int32)
@@ -319,23 +273,8 @@ def search_cells(
     return places, values
 
 
-def project(
-    X: Array, center: Array, scale: float, axes: Array, width: int, share: float
-) -> tuple[Array, Array]:
-    """scale (X - center) axes' in float32 with one more column, and squared norms.
-
-    The last column is sqrt(share) times the length of what the axes leave out. The norms are those
-    of scale (X - center). `axes` are panels (see `axis_panels`). Each row is computed
-    independently.
-    """
-    out = np.empty((len(X), width + 1), dtype=np.float32)
-    squares = np.empty(len(X), dtype=np.float32)
-    _native.project_rows(X, center, scale, axes, share, out, squares, current().threads)
-    return out, squares
-
-
 def axis_panels(axes: Array) -> Array:
-    """Axes (rows) in the panels that `project` takes."""
+    """Axes (rows) in the panels that `project_rows` takes."""
     count, d = axes.shape
     padded = np.zeros((-(-count // PANEL) * PANEL, d), dtype=np.float32)
     padded[:count] = axes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.sparse import csr_indices
+from lowdim.backends.native.arrays import csr_indices
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks

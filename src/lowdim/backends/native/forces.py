@@ -1,14 +1,14 @@
-"""Kernels of gradient descent on forces: attraction, repulsion, grids, and a descent step."""
+"""Forces between the points of an embedding, and steps of descents."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.optional import or_empty
-from lowdim.backends.native.sparse import csr_indices
+from lowdim.backends.native.arrays import csr_indices
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.runtime.context import current
@@ -42,119 +42,75 @@ class Attraction:
         self.edges.renumber(order, current().threads)
 
 
-def bounds(Y: Array) -> tuple[Array, Array]:
-    """The smallest and the largest entry of each column of Y."""
-    low, high = np.empty(Y.shape[1]), np.empty(Y.shape[1])
-    _native.bounds(Y, low, high, current().threads)
-    return low, high
-
-
 def curve_order(Y: Array) -> Array:
     """The indices of the points in the order of a space-filling curve."""
     return np.asarray(_native.curve_order(Y, current().threads))
 
 
-def all_pairs_repulsion(
-    Y: Array,
-    others: Array,
-    mass: Array | None,
-    similarity: str,
-    dof: float,
-) -> tuple[Array, Array]:
-    """sum_j m_j w_ij u_ij (y_i - x_j) and sum_j m_j w_ij over all points x_j in `others`."""
-    force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
-    transposed = np.ascontiguousarray(others.T)
-    _native.repulsion(
-        Y, transposed, or_empty(mass, Y.dtype), similarity, dof, force, z, current().threads
-    )
-    return force, z
-
-
-def tree_repulsion(
-    Y: Array, mass: Array | None, similarity: str, dof: float, angle: float
-) -> tuple[Array, Array]:
-    """The same sums over j != i among the points Y, approximated by a Barnes-Hut tree."""
-    force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
-    _native.tree_repulsion(
-        Y, or_empty(mass, Y.dtype), similarity, dof, angle, force, z, current().threads
-    )
-    return force, z
-
-
-def spread(
-    Y: Array,
-    charge: Array | None,
-    origin: Array,
-    step: float,
-    columns: int,
-    field: Array,
-) -> None:
-    """Spread the charges of points to the nodes of a grid by splines; overwrites `field`."""
-    _native.spread(Y, or_empty(charge, Y.dtype), origin, step, columns, field, current().threads)
-
-
-def gather(
-    field: Array,
-    origin: Array,
-    step: float,
-    columns: int,
-    Y: Array,
-    *,
-    offset: float = 0.0,
-    scale: float = 1.0,
-) -> tuple[Array, Array]:
-    """`offset` plus the values of a spline field at the points Y, and scaled gradients."""
-    value, gradient = np.empty(len(Y), Y.dtype), np.empty_like(Y)
-    _native.gather(
-        field, origin, step, columns, Y, offset, scale, value, gradient, current().threads
-    )
-    return value, gradient
-
-
-class Convolution:
-    """Convolution of fields of a padded shape with an even kernel.
-
-    The Fourier transform of the kernel is real and even on both axes: its first quarter is given.
-    """
-
-    def __init__(self, quarter: Array, shape: list[int]) -> None:
-        kind = _native.Convolution32 if quarter.dtype == np.float32 else _native.Convolution64
-        self.convolution = kind(quarter, *shape, current().threads)
-
-    def apply(self, field: Array) -> None:
-        """Convolve a field, in place; its sides are at most half of the padded lengths."""
-        self.convolution.apply(field, current().threads)
-
-
-def even_transform(values: Array) -> None:
-    """The Fourier transform of an even function on a grid, in place; the first quarter of each."""
-    _native.even_transform(values, current().threads)
-
-
 def subtract_scaled(first: Array, a: float, second: Array, b: float) -> None:
-    """Set `first` to a first - b second."""
     less = np.ascontiguousarray(second, dtype=first.dtype)
     _native.subtract_scaled(first, a, less, b, current().threads)
 
 
 def total(values: Array) -> float:
-    """The sum of a vector in double precision."""
     return float(_native.sum(np.ascontiguousarray(values), current().threads))
 
 
+class StepSettings(NamedTuple):
+    """The settings of a `momentum_step`."""
+
+    rate: float
+    momentum: float
+    min_gain: float
+    max_step: float  # largest distance by which a point moves
+
+
 def momentum_step(
-    gradient: Array,
+    gradient: Array, Y: Array, velocity: Array, gains: Array, settings: StepSettings
+) -> float:
+    """One step of gradient descent with momentum and gains (Jacobs 1988).
+
+    Updates Y, velocity and gains in place. Returns the norm of the gradient.
+    """
+    square = _native.momentum_step(gradient, Y, velocity, gains, *settings, current().threads)
+    return float(np.sqrt(square))
+
+
+def quasi_newton_direction(
+    gradient: Array, steps: Sequence[Array], changes: Sequence[Array]
+) -> Array:
+    """The direction of descent of the limited-memory BFGS method, all in float64.
+
+    `steps` are past steps, the oldest one first, and `changes` those of the gradient over them; the
+    product of a step and its change is positive.
+    """
+    direction = np.empty_like(gradient)
+    shape = len(steps), len(gradient)
+    past = (np.array(rows, dtype=np.float64).reshape(shape) for rows in (steps, changes))
+    _native.quasi_newton_direction(gradient, *past, direction)
+    return direction
+
+
+def descend(
+    field: Any,
     Y: Array,
     velocity: Array,
     gains: Array,
+    settings: StepSettings,
     *,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
-) -> float:
-    """A step of gradient descent; updates Y, velocity and gains; returns the gradient's norm."""
-    square = _native.momentum_step(
-        gradient, Y, velocity, gains, rate, momentum, min_gain, max_step, current().threads
-    )
-    return float(np.sqrt(square))
+    steps: int,
+    value: bool,
+) -> tuple[float, float]:
+    """Iterations of gradient descent with momentum and gains; updates Y, velocity and gains.
+
+    `field` is a function of Y and of the keyword `value` that returns the loss (NaN unless `value`)
+    and the gradient (see `numerics.objective.ForceField`). A device may call it with arrays of its
+    own, for which its own attraction and repulsion are made. Each of the `steps` iterations is a
+    `momentum_step`. Returns the loss before the last iteration, NaN unless `value`, and the norm of
+    the gradient in it.
+    """
+    loss, norm = np.nan, 0.0
+    for step in range(steps):
+        loss, gradient = field(Y, value=value and step + 1 == steps)
+        norm = momentum_step(gradient, Y, velocity, gains, settings)
+    return loss, norm

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.sparse import csr_indices, csr_matrix
+from lowdim.backends.native.arrays import csr_indices, csr_matrix
 from lowdim.checks import Array
 from lowdim.runtime.context import current
-from lowdim.runtime.progress import part_counter
-from lowdim.runtime.scheduling import blocks
+from lowdim.runtime.scheduling import blocks, part_counter
 
 SOURCES = 1024  # for each thread, whose paths are found between two reports of progress
 
@@ -29,7 +28,11 @@ def fuzzy_union(graph: Any, mix: float) -> Any:
 
 
 def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Array:
-    """Lengths of the shortest paths from each source to every node of a CSR graph."""
+    """Lengths of the shortest paths from each source to every node of a CSR graph.
+
+    With `symmetric` the graph is undirected and the sources are all nodes. The result is then
+    symmetric: of the two lengths of a path, which differ by rounding, the smaller is taken.
+    """
     out = np.empty((len(sources), graph.shape[0]), dtype=graph.dtype)
     start = np.asarray(sources, dtype=np.int32)
     arcs = (*csr_indices(graph), graph.data)
@@ -42,27 +45,27 @@ def shortest_paths(graph: Any, sources: Array, *, symmetric: bool = False) -> Ar
         _native.shortest_paths(*arcs, start[rows], rows, out, threads)
         finish(len(rows))
     if symmetric:
-        symmetrize_in_place(out)
+        _native.keep_smaller(out, threads)
     return out
 
 
-def symmetrize_in_place(D: Array) -> None:
-    """Set D[i, j] and D[j, i] to the smaller of the two.
-
-    The lengths of a path differ by rounding if they are summed from its two ends.
-    """
-    _native.keep_smaller(D, current().threads)
-
-
 def components(graph: Any) -> tuple[int, Array]:
-    """Number of connected components of an undirected CSR graph and each node's component."""
+    """Number of connected components of an undirected CSR graph and each node's component.
+
+    An edge may be stored in one direction only. Components are numbered in the order of their
+    first nodes.
+    """
     labels = np.empty(graph.shape[0], dtype=np.int32)
     count = _native.components(*csr_indices(graph), labels, current().threads)
     return int(count), labels
 
 
 def split(graph: Any, groups: Array, count: int) -> list[Any]:
-    """The graphs of groups of vertices of a CSR graph, between which there are no edges."""
+    """The graphs of groups of vertices of a CSR graph, between which there are no edges.
+
+    `groups` has the number of the group of each vertex, or -1 if it is in none. The vertices of
+    a group keep their order.
+    """
     order = np.argsort(groups, kind="stable")[int(np.count_nonzero(groups < 0)) :]
     ends = np.cumsum(np.bincount(groups[order], minlength=count))[:-1]
     renamed = np.zeros(graph.shape[0], dtype=np.int32)
@@ -81,7 +84,11 @@ def floyd_warshall(lengths: Array) -> None:
 
 
 def level_structure(graph: Any, limit: int | None = None) -> tuple[int, int]:
-    """Number of breadth-first levels from a peripheral node, and size of the largest level."""
+    """Number of breadth-first levels from a peripheral node, and size of the largest level.
+
+    With a `limit` the search may end at a level of more nodes; its size is then that of this
+    level, and the number of levels that of those found.
+    """
     most = graph.shape[0] + 1 if limit is None else limit
     depth, widest = _native.level_structure(*csr_indices(graph), most, current().threads)
     return int(depth), int(widest)

@@ -1,17 +1,21 @@
-"""The k smallest entries of each row of a matrix that is computed tile by tile."""
+"""The k smallest of rows that are computed in tiles, and the nearest of lists of candidates."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.sparse import csr_indices
+from lowdim.backends.native.arrays import csr_indices
 from lowdim.checks import Array, is_sparse
 from lowdim.runtime.context import current
 
 NO_ID = np.iinfo(np.int32).max  # marks an empty slot of a heap
+
+
+Neighbors = tuple[Array, Array]
+"""Indices (int32) and distances of each row's neighbours, ordered by (distance, index)."""
 
 
 class Heaps:
@@ -31,10 +35,13 @@ class Heaps:
         offset: Array | None = None,
         columns: bool = False,
     ) -> None:
-        """Offer the scores `scale * tile + offset` to the heaps of some rows (default: all).
+        """Offer the scores `scale * tile + offset`, a tile of a larger matrix, to the heaps `rows`
+        (default: all).
 
-        There is one offset for each column of the tile, or for each row if `columns`. The other
-        parameters are those of the protocol.
+        `first` are the object numbers of the tile's first row and column; an object is not offered
+        to itself. None in place of the row: its objects are not among those of the columns. There
+        is one offset for each column. With `columns`, each column is offered to a heap in place of
+        each row, and there is one offset for each row.
         """
         own = slice(None) if rows is None else rows
         first_row = -1 - len(tile) if first[0] is None else first[0]
@@ -54,7 +61,7 @@ class Heaps:
         """The rows with fewer than k scores."""
         return np.flatnonzero((self.ids == NO_ID).any(axis=1))
 
-    def sorted(self) -> tuple[Array, Array]:
+    def neighbors(self) -> Neighbors:
         """Columns and scores of each row, ordered by (score, column)."""
         order = np.lexsort((self.ids, self.values), axis=1)
         return (
@@ -68,19 +75,30 @@ class Heaps:
         return self.ids
 
 
-def smallest(values: Array, k: int, *, own: bool = False) -> tuple[Array, Array]:
+class Ranking(NamedTuple):
+    """Another metric than the Euclidean one, by which an index ranks the candidates that it finds.
+
+    `metric` and `power` are those of `rank_candidates`, `sample` are numbers of rows, ascending,
+    and `reach` the distance of each of them to its k-th neighbour, slightly enlarged.
+    """
+
+    metric: str
+    power: float
+    sample: Array
+    reach: Array
+
+
+def smallest(values: Array, k: int, *, own: bool = False) -> Neighbors:
     """Columns and values of each row's k smallest entries, ordered by (value, column).
 
     With `own`, entry i of row i is left out.
     """
     heaps = Heaps(values.shape[0], k, values.dtype)
     heaps.offer(np.ascontiguousarray(values), (0 if own else None, 0))
-    return heaps.sorted()
+    return heaps.neighbors()
 
 
-def rerank(
-    queries: Any, points: Any, candidates: Array, k: int, cosine: bool
-) -> tuple[Array, Array]:
+def rerank(queries: Any, points: Any, candidates: Array, k: int, cosine: bool) -> Neighbors:
     """The k nearest of each row's candidates by exact distance, ordered by (distance, index).
 
     `queries` and `points` are both arrays or both CSR matrices. Candidates of -1 are skipped.
@@ -98,12 +116,16 @@ def rerank(
 
 def rank_candidates(
     points: Array, queries: Array, candidates: Array, k: int, metric: str, power: float = 2.0
-) -> tuple[Array, Array]:
-    """The k nearest of each query's candidates, ordered by (distance, index).
+) -> Neighbors:
+    """The k nearest of the points that are listed as each query's candidates, by (distance, index).
 
-    The cosine distance is that of rows of length 1 or 0. Candidates of -1 are skipped. `power` is
-    that of the metric "minkowski".
+    A row of `candidates` has at least k different numbers of points; those of -1 are skipped. The
+    metric is "euclidean", "cosine" (of rows of length 1 or 0), "cityblock", "chebyshev",
+    "canberra", "braycurtis", or "minkowski" with its `power`. `queries` are vectors, or numbers of
+    points.
     """
+    if queries.ndim == 1:
+        queries = points[queries]
     ids = np.empty((queries.shape[0], k), dtype=np.int32)
     distances = np.empty((queries.shape[0], k), dtype=queries.dtype)
     threads = current().threads

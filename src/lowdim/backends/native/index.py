@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from lowdim.backends.native.cells import (
     coarse_spaces,
     search_cells,
 )
-from lowdim.backends.native.heaps import rank_candidates, rerank
+from lowdim.backends.native.heaps import Neighbors, Ranking, rank_candidates, rerank
 from lowdim.backends.native.products import (
     SAMPLE_BLOCK_ROWS,
     add_zero_column,
@@ -36,18 +36,31 @@ from lowdim.backends.native.products import (
     unit_rows,
 )
 from lowdim.backends.numpy_blocks import unit_length
-from lowdim.backends.protocol import Ranking
-from lowdim.checks import Array, dense, distances_in_range, is_sparse
+from lowdim.checks import Array, dense, distances_in_range, is_sparse, stack_rows
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blocks, run
-from lowdim.runtime.stacking import stack_rows
 
 logger = logging.getLogger("lowdim")
 
 SAMPLE_ROWS = 256  # sample on which recall is measured
 ROWS_PER_CELL = 256  # on average
 LARGEST_COST = 0.7  # of a search by the index, as a share of the cost of the exact search
+FORMULA_COST = 0.5  # nanoseconds that an entry of a pair of rows takes in a formula; measured
 BATCH_ROWS = 768  # rows whose neighbours a thread searches at once; a multiple of the kernel's 384
+
+
+class Index(Protocol):
+    """A data structure that finds nearly all of the k nearest rows without comparing all pairs."""
+
+    @property
+    def recall(self) -> float:
+        """The share of the true neighbours that is found, measured on a sample of the rows."""
+
+    def neighbors(self) -> Neighbors:
+        """Each row's k nearest other rows."""
+
+    def query(self, queries: Any, k: int) -> Neighbors:
+        """The k rows nearest to each query; they do not depend on the other queries."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class CellIndex:
-    """Rows with their coarse vectors in cells; an `Index` of `lowdim.backends.protocol`."""
+    """Rows with their coarse vectors in cells; an `Index` to which rows can be added."""
 
     rows: Any  # scaled to unit length for the cosine distance
     cosine: bool
@@ -75,11 +88,9 @@ class CellIndex:
 
     @property
     def recall(self) -> float:
-        """The share of the true neighbours that is found, measured on a sample of the rows."""
         return self.plan.recall
 
     def neighbors(self) -> tuple[Array, Array]:
-        """Indices and distances of each row's k nearest other rows."""
         n = self.rows.shape[0]
         indices = np.empty((n, self.k), dtype=np.int32)
         distances = np.empty((n, self.k), dtype=self.rows.dtype)
@@ -95,7 +106,6 @@ class CellIndex:
         return indices, distances
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
-        """Indices and distances of the k rows nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         asked = self._convert_queries(queries)
         Z, _ = self.space.vectors(asked)
@@ -186,12 +196,13 @@ class CellIndex:
         """
         Z = np.ascontiguousarray(Z)
         p, m = self.plan.probes, self.plan.candidates
-        places = self.cells.search(Z, self_places, self.cells.nearest(Z, p), m)
+        places, _ = search_cells(self.cells.members, Z, self_places, self.cells.nearest(Z, p), m)
         while p < self.cells.count and len(short := np.flatnonzero((places >= 0).sum(axis=1) < k)):
             p = min(4 * p, self.cells.count)
             few = np.ascontiguousarray(Z[short])
             probes = self.cells.nearest(few, p)
-            places[short] = self.cells.search(few, self_places[short], probes, m)
+            own = self_places[short]
+            places[short], _ = search_cells(self.cells.members, few, own, probes, m)
         return np.where(places >= 0, self.cells.order[places], np.int32(-1))
 
     def _rank(self, queries: Any, candidates: Array, k: int) -> tuple[Array, Array]:
@@ -210,7 +221,10 @@ def build_index(
     random: np.random.Generator,
     ranking: Ranking | None = None,
 ) -> CellIndex | None:
-    """An index of at least this recall, or None if the exact search is cheaper."""
+    """An index of at least this recall, or None if the exact search is cheaper.
+
+    With a `ranking`, neighbours, distances and recall are those of its metric.
+    """
     n = rows.shape[0]
     points = unit_rows(rows)[0] if cosine else sum_duplicates(rows)
     if ranking is None:
@@ -218,7 +232,7 @@ def build_index(
         farthest = nearest_of_sample(points, sample, k, cosine)[1][:, -1]
     else:
         sample, farthest = ranking.sample, ranking.reach
-    limit = LARGEST_COST * _exact_cost(points)
+    exact = _exact_cost(points) if ranking is None else n * points.shape[1] * FORMULA_COST
     for space in coarse_spaces(points, cosine, random):
         Z, squares = space.vectors(points)
         if not np.isfinite(squares).all():
@@ -226,7 +240,7 @@ def build_index(
         count = max(16, min(n // ROWS_PER_CELL, 4 * int(np.sqrt(n))))
         cells = build_cells(Z, squares, count, random)
         unplanned = CellIndex(points, cosine, space, cells, Z, Plan(0, 0, 0, 0), k, ranking)
-        plan = _plan(unplanned, sample, farthest, recall, limit)
+        plan = _plan(unplanned, sample, farthest, recall, LARGEST_COST * exact)
         if plan is not None:
             logger.info(
                 "Approximate neighbours from %d cells in %d dimensions: %d cells and %d candidates "
@@ -243,11 +257,7 @@ def build_index(
 
 
 def _plan(
-    index: CellIndex,
-    sample: Array,
-    farthest: Array,
-    wanted: float,
-    limit: float,
+    index: CellIndex, sample: Array, farthest: Array, wanted: float, limit: float
 ) -> Plan | None:
     """The cheapest plan of the wanted recall whose cost is below a limit, or None.
 
@@ -266,7 +276,8 @@ def _plan(
     def measure(part: slice) -> tuple[Array, Array, Array]:
         """Which candidates are neighbours, the ranks of their cells, and rows in nearest cells."""
         own, probes = sample[part], cells.nearest(Z[part], cells.count)
-        places = cells.search(Z[part], place[own], probes, most, ordered=True)
+        asked = Z[part], place[own], probes, most
+        places, _ = search_cells(cells.members, *asked, ordered=True)
         candidates = cells.order[places]
         ranked, distances = index._rank(index.rows[own], candidates, most)
         rank = np.empty_like(probes)

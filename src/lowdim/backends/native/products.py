@@ -15,7 +15,6 @@ import numpy as np
 
 from lowdim.backends.native.dense import product
 from lowdim.backends.native.heaps import Heaps, rerank
-from lowdim.backends.native.ranks import squared_distances
 from lowdim.backends.numpy_blocks import Shifted, unit_length
 from lowdim.checks import Array, distances_in_range, is_sparse
 from lowdim.runtime import memory
@@ -28,16 +27,24 @@ EXTRA_CANDIDATES = 8  # beyond k, so that rounding in the tiles does not lose ne
 QUERY_ROWS = 512  # queries compared with all points at once
 SAMPLE_BLOCK_ROWS = 16  # rows of a small sample that a thread takes at once
 SAMPLE_TILE_ROWS = 512  # points that a small sample is compared with at once; they stay in cache
-DISTANCE_ROWS = 512  # rows and columns of a block of distances: 2 MB in float64
 PASS_ROWS = 1024  # rows of a block in simple passes over a matrix
 
 
+def tile_rows(n: int) -> int:
+    """Rows and columns of a tile, of which each thread holds one, in a search of n rows."""
+    return int(np.clip(-(-n // LEAST_TILES), LEAST_TILE_ROWS, TILE_ROWS))
+
+
 def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
-    """Indices and distances of each row's k nearest other rows."""
+    """Each row's k nearest other rows, by the Euclidean or the cosine distance."""
     n = X.shape[0]
-    shifted, norms = _scores(unit_rows(X)[0]) if cosine else _prepare(X)
+    if cosine:
+        shifted = unit_rows(X)[0]
+        norms = np.zeros(n, dtype=shifted.dtype)
+    else:
+        shifted, norms = _prepare(X)
     heaps = Heaps(n, min(n - 1, k + EXTRA_CANDIDATES), shifted.dtype)
-    tiles = blocks(n, int(np.clip(-(-n // LEAST_TILES), LEAST_TILE_ROWS, TILE_ROWS)))
+    tiles = blocks(n, tile_rows(n))
     locks = {rows.start: threading.Lock() for rows in tiles}
     local = threading.local()
 
@@ -68,11 +75,12 @@ def nearest(X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
 def nearest_to(points: Any, queries: Any, k: int, cosine: bool) -> tuple[Array, Array]:
     """Indices and distances of the k points nearest to each query, for dense vectors."""
     dtype = points.dtype
-    points, queries = _to_common_dtype(points, queries)
+    common = np.result_type(points, queries)
+    points, queries = (np.ascontiguousarray(side, common) for side in (points, queries))
     n, m = points.shape[0], min(points.shape[0], k + EXTRA_CANDIDATES)
     if cosine:
         shifted, asked = unit_rows(points, queries)
-        norms = _scores(shifted)[1]
+        norms = np.zeros(n, dtype=shifted.dtype)
     else:
         (shifted, norms), asked = _prepare(points), queries - _center(points)
     exact = (asked, shifted) if cosine else (queries, points)
@@ -146,23 +154,6 @@ def squared_norms(X: Any) -> Array:
     return norms
 
 
-def distance_matrix(X: Array) -> Array:
-    """The Euclidean distances of all pairs of rows; each pair is measured once."""
-    D = np.empty((len(X), len(X)), dtype=X.dtype)
-
-    def fill(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        exact = (np.ascontiguousarray(X[part], dtype=np.float64) for part in pair)
-        with np.errstate(over="ignore"):  # the caller reports it
-            D[left, right] = np.sqrt(squared_distances(*exact))
-        if left != right:
-            D[right, left] = D[left, right].T
-
-    run(fill, combinations_with_replacement(blocks(len(X), DISTANCE_ROWS), 2))
-    np.fill_diagonal(D, 0)
-    return D
-
-
 def pairs_within(points: Array, queries: Array, reach: Array) -> tuple[Array, Array, Array]:
     """Query, point and distance of every pair with |query - point| <= reach[point]."""
     center = _center(points)
@@ -206,13 +197,7 @@ def rows_in_doubt(farthest: Array, worst: Array, norms: Array, unit: float) -> A
 
 
 def _search_again(
-    queries: Array,
-    points: Array,
-    indices: Array,
-    distances: Array,
-    doubt: Array,
-    *,
-    own: bool,
+    queries: Array, points: Array, indices: Array, distances: Array, doubt: Array, *, own: bool
 ) -> None:
     """Compare the rows `doubt` with every point; with `own`, row i is point i and is left out."""
 
@@ -237,11 +222,6 @@ def _product(A: Any, B: Any, local: threading.local) -> Array:
     tile: Array = local.buffer[: len(A) * len(B)].reshape(len(A), len(B))
     with np.errstate(over="ignore", invalid="ignore"):  # distances_in_range reports it
         return product(A, B, out=tile)
-
-
-def _scores(units: Any) -> tuple[Any, Array]:
-    """As `_prepare`, for the cosine distance of rows of unit length."""
-    return units, np.zeros(units.shape[0], dtype=units.dtype)
 
 
 def _prepare(X: Any) -> tuple[Any, Array]:
@@ -297,9 +277,3 @@ def sum_duplicates(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def _to_common_dtype(points: Array, queries: Array) -> tuple[Array, Array]:
-    """Points and queries in a common dtype, C-contiguous."""
-    dtype = np.result_type(points, queries)
-    return np.ascontiguousarray(points, dtype), np.ascontiguousarray(queries, dtype)

@@ -5,17 +5,26 @@ van der Maaten (2014) for the tree, Linderman et al. (2019) for the grid.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lowdim.backends.native import forces
-from lowdim.backends.protocol import FrozenField, Repulsion
+from lowdim import _native
+from lowdim.backends.native.arrays import or_empty
 from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
+from lowdim.runtime.context import current
 from lowdim.runtime.elementary import cosine_of_turns
 from lowdim.runtime.scheduling import blocks, run
+
+Repulsion = Callable[..., tuple[Array, Array]]
+"""From points, and their masses m (default: 1), to the sums over all j != i of
+m_j w_ij u_ij (y_i - y_j) and of m_j w_ij."""
+
+FrozenField = Callable[[Array], tuple[Array, Array]]
+"""From new points y to the sums of w u (y - x_j) and of w over all fixed points x_j."""
 
 GRID_STEP = 0.3  # between the nodes, in units of the width of the similarity
 MIN_NODES = 32  # on the longest side of the embedding
@@ -33,7 +42,7 @@ class AllPairs:
     similarity: Similarity
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
-        force, z = forces.all_pairs_repulsion(Y, Y, mass, self.similarity.name, self.similarity.dof)
+        force, z = _of_all_pairs(Y, Y, mass, self.similarity)
         return force, z - (1 if mass is None else mass)
 
 
@@ -48,7 +57,10 @@ class BarnesHut:
         kind = self.similarity
         strict = 0.6 if kind.name == "gaussian" else 0.8  # relative error below 1e-3 at angle 0.5
         angle = strict * self.angle
-        return forces.tree_repulsion(Y, mass, kind.name, kind.dof, angle)
+        force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
+        law = kind.name, kind.dof, angle
+        _native.tree_repulsion(Y, or_empty(mass, Y.dtype), *law, force, z, current().threads)
+        return force, z
 
 
 class GridField:
@@ -63,7 +75,7 @@ class GridField:
     def __init__(self, similarity: Similarity) -> None:
         self.similarity = similarity
         self._cache_key: tuple[Any, ...] = ()
-        self._convolution: forces.Convolution
+        self._convolution: Any  # with fields of a padded shape, in place
         self._offset = 0.0
 
     def __call__(self, Y: Array, mass: Array | None = None) -> tuple[Array, Array]:
@@ -76,7 +88,9 @@ class GridField:
 
     def freeze(self, Y: Array, mass: Array | None = None, margin: float = 0.0) -> GridValues:
         """The field of the points Y, to be evaluated anywhere up to `margin` outside of them."""
-        low, high = forces.bounds(Y)
+        threads = current().threads
+        low, high = np.empty((2, Y.shape[1]))
+        _native.bounds(Y, low, high, threads)
         low, high = low - margin, high + margin
         if not np.isfinite(high - low).all():
             raise FloatingPointError("the coordinates of the embedding overflowed")
@@ -86,8 +100,9 @@ class GridField:
         origin = (low + high) / 2 - step * (np.array(nodes) - 1) / 2
         total = float(len(Y) if mass is None else mass.sum(dtype=np.float64))
         field = np.empty((nodes[0], nodes[1] if len(nodes) > 1 else 1), Y.dtype)
-        forces.spread(Y, mass, origin, step, field.shape[1], field)
-        convolution.apply(field.reshape(-1, nodes[-1]))
+        charge = or_empty(mass, Y.dtype)
+        _native.spread(Y, charge, origin, step, field.shape[1], field, threads)
+        convolution.apply(field.reshape(-1, nodes[-1]), threads)
         return GridValues(field, origin, step, self._offset * total, self.similarity.width)
 
     def _layout(self, span: Array) -> tuple[float, list[int]]:
@@ -103,7 +118,7 @@ class GridField:
         nodes = np.ceil(span / step).astype(int) + 1 + 2 * MARGIN_NODES
         return float(step), [2 * next_fast_len(int(count), True) for count in nodes]
 
-    def _kernel(self, step: float, lengths: list[int], dtype: Any) -> forces.Convolution:
+    def _kernel(self, step: float, lengths: list[int], dtype: Any) -> Any:
         """Convolution with w divided by the transforms of both splines; cached for the same grid.
 
         The value of w at the farthest corner is subtracted first: in a small embedding, w is
@@ -121,7 +136,8 @@ class GridField:
         quarter = self._transform(rows, columns, splines, spline_transform(shape[1]), dtype)
         if len(lengths) == 1:
             quarter[1] = quarter[0] = quarter[0] / 2
-        self._convolution = forces.Convolution(quarter, shape)
+        kind = _native.Convolution32 if quarter.dtype == np.float32 else _native.Convolution64
+        self._convolution = kind(quarter, *shape, current().threads)
         self._cache_key = (step, *lengths, dtype)
         return self._convolution
 
@@ -142,7 +158,7 @@ class GridField:
             out[part] = w[part] / (down[part, None] * across) ** 2
 
         run(fill, blocks(len(rows), LINES))
-        forces.even_transform(w)
+        _native.even_transform(w, current().threads)
         run(divide, blocks(len(rows), LINES))
         return out
 
@@ -158,16 +174,10 @@ class GridValues:
     width: float
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
-        """sum_j m_j w u (y - x_j) and sum_j m_j w over all fixed points x_j."""
-        z, gradient = forces.gather(
-            self.values,
-            self.origin,
-            self.step,
-            self.values.shape[1],
-            Y,
-            offset=self.offset,
-            scale=-self.width / 2,
-        )
+        z, gradient = np.empty(len(Y), Y.dtype), np.empty_like(Y)
+        grid = self.values, self.origin, self.step, self.values.shape[1]
+        scales = self.offset, -self.width / 2
+        _native.gather(*grid, Y, *scales, z, gradient, current().threads)
         return gradient, z
 
 
@@ -186,12 +196,22 @@ class FixedPoints:
     similarity: Similarity
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
-        """sum_j w u (y - x_j) and sum_j w over all fixed points x_j."""
-        kind = self.similarity
-        return forces.all_pairs_repulsion(Y, self.embedding, None, kind.name, kind.dof)
+        return _of_all_pairs(Y, self.embedding, None, self.similarity)
 
 
-def repulsion(method: str, similarity: Similarity, n: int, dim: int, angle: float) -> Repulsion:
+def _of_all_pairs(
+    Y: Array, others: Array, mass: Array | None, kind: Similarity
+) -> tuple[Array, Array]:
+    """sum_j m_j w u (y - x_j) and sum_j m_j w over all points x_j in `others`."""
+    force, z = np.empty_like(Y), np.empty(len(Y), Y.dtype)
+    points, weights = np.ascontiguousarray(others.T), or_empty(mass, Y.dtype)
+    _native.repulsion(Y, points, weights, kind.name, kind.dof, force, z, current().threads)
+    return force, z
+
+
+def build_repulsion(
+    method: str, similarity: Similarity, n: int, dim: int, angle: float
+) -> Repulsion:
     """Repulsion among n points by "exact", "barnes_hut", "fft", or the fastest of them ("auto")."""
     if method == "auto":
         tree = dim == 3 or n <= TREE_UP_TO

@@ -48,7 +48,10 @@ def stable_order(values: Array) -> Array:
 
 
 def group_sums(X: Array, groups: Array, count: int) -> Array:
-    """The sum of the rows of each group, in float64."""
+    """The sum of the rows of each of `count` groups, in float64; X may be sparse.
+
+    `groups` has the number of the group of each row.
+    """
     from scipy.sparse import csr_array
 
     n = X.shape[0]
@@ -57,7 +60,7 @@ def group_sums(X: Array, groups: Array, count: int) -> Array:
 
 
 def digest(values: Array) -> Array:
-    """The xxHash64 of each MiB of an array in C order, as uint64."""
+    """The xxHash64 of each MiB of an array in C order, as uint64, to recognise data."""
     octets = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     out = np.empty(_native.digest_chunks(len(octets)), dtype=np.uint64)
     _native.digest(octets, out, current().threads)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lowdim import _native
-from lowdim.backends.native.optional import or_empty
-from lowdim.backends.protocol import PairStress
+from lowdim.backends.native.arrays import or_empty
 from lowdim.checks import Array
 from lowdim.runtime.context import current
+
+PairStress = Callable[[Array], tuple[float, Array]]
+"""The stress of pairs with fixed targets, and V X - B(X) X, half of its gradient, at X."""
 
 
 def stress_gradient(dissimilarities: Array, X: Array) -> tuple[float, Array]:
@@ -22,12 +26,7 @@ def stress_gradient(dissimilarities: Array, X: Array) -> tuple[float, Array]:
 
 
 def sammon_gradient(
-    dissimilarities: Array,
-    X: Array,
-    mass: Array,
-    *,
-    floor: float,
-    epsilon: float,
+    dissimilarities: Array, X: Array, mass: Array, *, floor: float, epsilon: float
 ) -> tuple[float, Array]:
     """sum_{i<j} w_ij (delta_ij - d_ij)^2 and half of its gradient; coordinates in float64.
 
@@ -55,14 +54,10 @@ def pair_distances(first: Array, second: Array, X: Array) -> Array:
 
 
 def pair_gradient(
-    first: Array,
-    second: Array,
-    distances: Array,
-    targets: Array,
-    weights: Array | None,
-    X: Array,
+    first: Array, second: Array, distances: Array, targets: Array, weights: Array | None, X: Array
 ) -> tuple[float, Array]:
-    """The weighted raw stress of listed pairs, whose distances are given, and V X - B(X) X."""
+    """The weighted raw stress of listed pairs, whose distances at X are given, and
+    V X - B(X) X, half of its gradient."""
     gradient = np.empty_like(X)
     stress = _native.pair_gradient(
         first,
@@ -91,7 +86,13 @@ def pair_stress(
 def stress_sgd_round(
     order: Array, targets: Array, weights: Array | None, rate: float, X: Array
 ) -> float:
-    """One round of stochastic stress descent, X in place; returns the stress before the steps."""
+    """One round of stochastic stress descent (see `lowdim.stress.mds.sampled`).
+
+    Tile t consists of the 2 s objects order[2 s t : 2 s (t + 1)]; each of the first s objects
+    is paired with each of the last s, with the dissimilarities targets[t] of shape (s, s). Both
+    points of a pair move by min(1, weight * rate) / 2 of the error of their distance. X is
+    updated in place. Returns the stress of these pairs before they moved.
+    """
     return float(
         _native.stress_sgd_round(
             order, targets, or_empty(weights, X.dtype, 3), rate, X, current().threads
@@ -99,13 +100,12 @@ def stress_sgd_round(
     )
 
 
-def isotonic(
-    values: Array,
-    weights: Array | None,
-    ties: Array | None,
-    primary: bool,
-) -> Array:
-    """Weighted isotonic regression."""
+def isotonic(values: Array, weights: Array | None, ties: Array | None, primary: bool) -> Array:
+    """Weighted isotonic regression.
+
+    `ties` are the starts of the runs of tied items, with the number of items as the last entry.
+    Tied items get equal values, or with `primary` values in the order of `values`.
+    """
     out = np.empty_like(values)
     optional = or_empty(weights, values.dtype), or_empty(ties, np.int64)
     _native.isotonic(values, *optional, primary, out, current().threads)
@@ -123,7 +123,13 @@ def curvilinear_sweep(
     reach: float,
     step: bool,
 ) -> float:
-    """One sweep of curvilinear component analysis; updates Y; returns the error before it."""
+    """One sweep of curvilinear component analysis (see `lowdim.stress.curvilinear.rule`).
+
+    The points `pins` are fixed one after the other, and each moves all other points; Y, of shape
+    (dim, n), is updated in place. Row rows[i] of `distances`, times `unit`, belongs to pins[i].
+    `alpha` is the learning rate, `reach` the lambda of the weighting F, which is a step function or
+    exponential. Returns the sum of F (X - Y)^2 over all pins and points, before they moved.
+    """
     loss = _native.curvilinear_sweep(
         distances, rows, pins, Y, unit, alpha, reach, step, current().threads
     )

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch.arrays import get, put, tensor_dtype, widest_float
+from lowdim.backends.torch.arrays import get, put, widest_float
 from lowdim.backends.torch.graphs import combine_with_transpose, half_sum
 from lowdim.backends.torch.resident import get_and_remember, resident
-from lowdim.backends.torch.sparse import resident_csr
+from lowdim.backends.torch.sparse import ROWS_AT_ONCE, resident_csr
 from lowdim.checks import Array
+from lowdim.runtime.scheduling import blocks
 
 BRACKET = 60.0  # of the logarithms of precisions and widths, in units of the mean of a row
 STEPS = {torch.float32: 40, torch.float64: 64}  # of a bisection, to the last digit
 
 
 class Rows:
-    """The rows of a CSR matrix as a matrix, padded with infinity; in float64 if `precise`."""
+    """Rows of a CSR matrix as a matrix, padded with infinity.
 
-    def __init__(
-        self, device: torch.device, indptr: Array, values: Array, *, precise: bool = False
-    ) -> None:
-        self.dtype = tensor_dtype(values)
-        self.sizes = np.diff(indptr)
-        width = int(self.sizes.max(initial=0))
-        self.full = bool((self.sizes == width).all())
-        entries = resident(device, values)
-        if precise:
-            entries = entries.to(widest_float(device))
-        shape = (len(self.sizes), width)
+    Parameters
+    ----------
+    entries : tensor
+        Those of the rows, one row after the other.
+    lengths : array
+        The number of entries of each row.
+    """
+
+    def __init__(self, entries: Tensor, lengths: Array) -> None:
+        width = int(lengths.max(initial=0))
+        self.full = bool((lengths == width).all())
+        self.shape = (len(lengths), width)
         if self.full:
-            self.matrix = entries.reshape(shape)
-            self.known = torch.ones(shape, dtype=torch.bool, device=device)
+            self.matrix = entries.reshape(self.shape)
+            self.known = torch.ones(self.shape, dtype=torch.bool, device=entries.device)
         else:
-            sizes = put(device, self.sizes.astype(np.int64))
-            self.known = torch.arange(width, device=device)[None, :] < sizes[:, None]
-            self.matrix = entries.new_full(shape, torch.inf)
+            sizes = put(entries.device, lengths.astype(np.int64))
+            self.known = torch.arange(width, device=entries.device)[None, :] < sizes[:, None]
+            self.matrix = entries.new_full(self.shape, torch.inf)
             self.matrix[self.known] = entries
 
-    def flatten(self, matrix: Tensor) -> Array:
-        """A matrix of the same shape as the entries of the CSR matrix, in the type of these."""
-        return get_and_remember(
-            (matrix.ravel() if self.full else matrix[self.known]).to(self.dtype)
-        )
+    def flatten(self, matrix: Tensor) -> Tensor:
+        """The entries of the rows, from a matrix of the same shape."""
+        return matrix.ravel() if self.full else matrix[self.known]
 
-    def column(self, values: Tensor) -> Array:
-        """Values of the rows, of shape (n, 1), as an array of the same type."""
-        return get(values[:, 0].to(self.dtype))
+
+def _blocks(indptr: Array) -> list[tuple[slice, slice]]:
+    """Blocks of rows of a CSR matrix, with their entries."""
+    parts = blocks(len(indptr) - 1, ROWS_AT_ONCE)
+    return [(part, slice(int(indptr[part.start]), int(indptr[part.stop]))) for part in parts]
 
 
 def perplexity_affinities(
@@ -60,12 +63,20 @@ def perplexity_affinities(
     *,
     squared: bool = False,
 ) -> tuple[Array, Array]:
-    """p proportional to exp(-beta d^2) with entropy log(perplexity) in each row, and the betas."""
-    rows = Rows(device, indptr, distances)
-    d, known = rows.matrix, rows.known
-    if not d.numel():
-        return np.empty_like(distances), np.zeros(len(rows.sizes))
-    d = d if squared else d.square()
+    entries, sizes = resident(device, distances), np.diff(indptr)
+    if not entries.numel():
+        return np.empty_like(distances), np.zeros(len(sizes))
+    out, betas = torch.empty_like(entries), []
+    for part, own in _blocks(indptr):
+        rows = Rows(entries[own] if squared else entries[own].square(), sizes[part])
+        p, beta = _probabilities(rows.matrix, rows.known, perplexity)
+        out[own] = rows.flatten(p)
+        betas.append(get(beta))
+    return get_and_remember(out), np.concatenate(betas).astype(np.float64)
+
+
+def _probabilities(d: Tensor, known: Tensor, perplexity: float) -> tuple[Tensor, Tensor]:
+    """`perplexity_affinities` of rows of squared distances."""
     count = known.sum(dim=1, keepdim=True).to(d.dtype)
     d = d - d.amin(dim=1, keepdim=True)  # infinite where there is no entry
     finite = torch.where(torch.isinf(d), torch.zeros_like(d), d)
@@ -73,34 +84,29 @@ def perplexity_affinities(
     uniform = (count <= perplexity) | ~(spread > 0)
     unit = torch.where(spread > 0, spread, torch.ones_like(spread))
     d, finite = d / unit, finite / unit
-    low, high = torch.full_like(spread, -BRACKET), torch.full_like(spread, BRACKET)
     wanted = float(np.log(perplexity))
-    for _ in range(STEPS[d.dtype]):
-        at = (low + high) / 2
+
+    def is_too_small(at: Tensor) -> Tensor:
         beta = at.exp()
         e = torch.exp(-beta * d)
         total = e.sum(dim=1, keepdim=True)
         entropy = total.log() + beta * (e * finite).sum(dim=1, keepdim=True) / total
-        above = entropy > wanted
-        low, high = torch.where(above, at, low), torch.where(above, high, at)
-    beta = ((low + high) / 2).exp()
+        return entropy > wanted
+
+    beta = bisect(spread, is_too_small)
     e = torch.exp(-beta * d)
     p = torch.where(uniform, known / count, e / e.sum(dim=1, keepdim=True))
-    betas = torch.where(uniform, torch.zeros_like(beta), beta / unit)[:, 0]
-    return rows.flatten(p), get(betas).astype(np.float64)
+    return p, torch.where(uniform, torch.zeros_like(beta), beta / unit)[:, 0]
 
 
 def joint_probabilities(device: torch.device, P: Any) -> Any:
-    """(P + P') / 2, divided by the sum of its entries."""
-    return combine_with_transpose(resident_csr(device, P), half_sum, _normalize)
+    def normalize(values: Tensor) -> Tensor:
+        return values / values.sum(dtype=widest_float(device)).to(values.dtype)
 
-
-def _normalize(values: Tensor) -> Tensor:
-    return values / values.sum(dtype=widest_float(values.device)).to(values.dtype)
+    return combine_with_transpose(resident_csr(device, P), half_sum, normalize)
 
 
 def negative_entropy(device: torch.device, p: Array) -> float:
-    """The sum of p log p, in double precision; 0 log 0 is 0."""
     values = resident(device, p)
     return float(torch.xlogy(values, values).sum(dtype=widest_float(device)))
 
@@ -109,15 +115,34 @@ def memberships(
     device: torch.device, indptr: Array, distances: Array, target: float, connectivity: float
 ) -> tuple[Array, Array, Array]:
     """Fuzzy memberships of each row's neighbours, and the rho and sigma of each row."""
-    rows = Rows(device, indptr, distances, precise=True)
-    d = rows.matrix
-    n = len(rows.sizes)
-    if not d.numel():
-        none = np.zeros(n, dtype=distances.dtype)
-        return np.empty_like(distances), none, none.copy()
-    known = rows.known & torch.isfinite(d)
+    entries, sizes = resident(device, distances), np.diff(indptr)
+    near, sigma = (torch.empty(len(sizes), dtype=entries.dtype, device=device) for _ in range(2))
+    out, precise = torch.empty_like(entries), widest_float(device)
+    parts = _blocks(indptr) if entries.numel() else []
+    known = [torch.isfinite(entries[own]) for _, own in parts]
+    total = torch.zeros((), dtype=precise, device=device)
+    for (_, own), some in zip(parts, known, strict=True):
+        total += entries[own].masked_fill(~some, 0).sum(dtype=precise)
+    # An object is at distance 0 from itself.
+    mean = total / (sum(int(some.sum()) for some in known) + len(sizes))
+    del known
+    largest = float(np.finfo(distances.dtype).max)
+    for part, own in parts:
+        rows = Rows(entries[own].to(precise), sizes[part])
+        values, nearest, width = _memberships(rows.matrix, rows.known, mean, target, connectivity)
+        out[own] = rows.flatten(values).to(out.dtype)
+        near[part], sigma[part] = nearest[:, 0].to(near.dtype), width[:, 0].clamp(max=largest)
+    if not parts:
+        near, sigma = torch.zeros_like(near), torch.zeros_like(sigma)
+    return get_and_remember(out), get(near), get(sigma)
+
+
+def _memberships(
+    d: Tensor, known: Tensor, mean: Tensor, target: float, connectivity: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`memberships` of rows of distances; `mean` is that of all finite distances."""
+    known = known & torch.isfinite(d)
     finite = torch.where(known, d, torch.zeros_like(d))
-    mean = finite.sum() / (known.sum() + n)  # an object is at distance 0 from itself
     near = _nearest_positive(finite, connectivity)
     beyond = (d - near).clamp(min=0)
     excess = torch.where(known, beyond, torch.full_like(d, torch.inf))
@@ -128,10 +153,8 @@ def memberships(
     width = torch.where(at_once, torch.zeros_like(width), width)
     local = finite.sum(dim=1, keepdim=True) / (count + 1)
     width = torch.maximum(width, 1e-3 * torch.where(near > 0, local, mean))
-    sigma = width.clamp(max=float(np.finfo(distances.dtype).max))
     out = torch.where(beyond > 0, torch.exp(-beyond / width), torch.ones_like(d))
-    out = torch.where(known, out, torch.zeros_like(d))
-    return rows.flatten(out), rows.column(near), rows.column(sigma)
+    return torch.where(known, out, torch.zeros_like(d)), near, width
 
 
 def _nearest_positive(finite: Tensor, connectivity: float) -> Tensor:
@@ -159,9 +182,16 @@ def _width(excess: Tensor, known: Tensor, target: float) -> Tensor:
     largest = torch.where(known, excess, torch.zeros_like(excess)).amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest, torch.ones_like(largest))
     scaled = excess / scale
-    low, high = torch.full_like(scale, -BRACKET), torch.full_like(scale, BRACKET)
-    for _ in range(STEPS[excess.dtype]):
+    return scale * bisect(
+        scale, lambda at: torch.exp(-scaled * (-at).exp()).sum(dim=1, keepdim=True) < target
+    )
+
+
+def bisect(like: Tensor, is_too_small: Callable[[Tensor], Tensor]) -> Tensor:
+    """Positive numbers, of the shape and type of a tensor, by bisection of their logarithms."""
+    low, high = torch.full_like(like, -BRACKET), torch.full_like(like, BRACKET)
+    for _ in range(STEPS[like.dtype]):
         at = (low + high) / 2
-        small = torch.exp(-scaled * (-at).exp()).sum(dim=1, keepdim=True) < target
+        small = is_too_small(at)
         low, high = torch.where(small, at, low), torch.where(small, high, at)
-    return scale * ((low + high) / 2).exp()
+    return ((low + high) / 2).exp()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,19 +12,18 @@ from torch import Tensor
 
 from lowdim.backends import subspace
 from lowdim.backends.generic import convert_like
-from lowdim.backends.torch import kernels
 from lowdim.backends.torch.arrays import (
     Unsupported,
     free_bytes,
     get,
+    has_kernels,
     put,
     tensor_dtype,
     tile_rows,
     widest_float,
 )
-from lowdim.backends.torch.resident import resident, resident_square
-from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import Csr, block_diagonal, resident_csr
+from lowdim.backends.torch.resident import RESIDENT_FROM, resident, resident_square
+from lowdim.backends.torch.sparse import Csr, block_diagonal, resident_csr, segment_sums
 from lowdim.checks import Array
 
 NARROW_COLUMNS = 32  # up to which the kernel keeps the sums of a row in registers
@@ -37,7 +36,6 @@ def on_device(device: torch.device, V: Array) -> Tensor:
 
 
 def matmul(device: torch.device, A: Array, V: Any, *, squared: bool = False) -> Any:
-    """A @ V, or (A * A) @ V without storing A * A."""
     right = (V if isinstance(V, Tensor) else put(device, V)).to(tensor_dtype(A))
     transposed = A.flags.f_contiguous and not A.flags.c_contiguous
     squares = resident_square(device, A) if squared and not transposed else None
@@ -64,19 +62,25 @@ def spmm(
     scale: float = 1.0,
     shift: float = 0.0,
     before: Array | None = None,
+    out: Array | None = None,
 ) -> Array:
-    """scale A V + shift V - before for a CSR matrix and a few dense columns."""
     matrix = resident_csr(device, A)
     less = None if before is None else put(device, before).to(matrix.values.dtype)
-    return get(product(matrix, put(device, V).to(matrix.values.dtype), scale, shift, less))
+    result = get(product(matrix, put(device, V).to(matrix.values.dtype), scale, shift, less))
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
 def product(
     A: Csr, V: Tensor, scale: float = 1.0, shift: float = 0.0, before: Tensor | None = None
 ) -> Tensor:
     """scale A V + shift V - before."""
-    if _is_narrow(V) and A.shape[0]:
-        return kernels.matrices().product(A, V, scale, shift, before)  # type: ignore[no-any-return]
+    if has_kernels(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS and A.shape[0]:
+        from lowdim.backends.torch import triton_matrices
+
+        return triton_matrices.product(A, V, scale, shift, before)
     result = _plain_product(A, V)
     if scale != 1.0 or shift != 0.0:
         result = scale * result + shift * V
@@ -98,22 +102,22 @@ def _plain_product(A: Csr, V: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def _is_narrow(V: Tensor) -> bool:
-    """Whether a product with V is for the kernel."""
-    return kernels.run_on(V.device, V.dtype) and V.shape[1] <= NARROW_COLUMNS
-
-
 def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> list[Array]:
     """The k smoothest eigenvectors of the random walk on each graph, for all graphs at once."""
     A = block_diagonal(device, graphs)
     ends = np.cumsum([0, *(graph.shape[0] for graph in graphs)])
     blocks = Blocks([slice(*pair) for pair in pairwise(ends)], device)
     precise = widest_float(device)
-    ones = torch.ones(A.shape[0], 1, dtype=precise, device=device)
-    degrees = _plain_product(Csr(A.offsets, A.columns, A.values.to(precise), A.shape), ones)[:, 0]
+    parts, sizes = A.parts(), A.sizes
+    degrees = torch.cat(
+        [segment_sums(A.values[entries].to(precise), sizes[rows]) for rows, entries in parts]
+    )
     scale = degrees.rsqrt()
-    values = A.values.to(precise) * scale[A.rows()] * scale[A.columns.long()]
-    walk = Csr(A.offsets, A.columns, values.float(), A.shape)
+    walk = Csr(A.offsets, A.columns, torch.empty_like(A.values, dtype=torch.float32), A.shape)
+    for rows, entries in parts:
+        values = A.values[entries].to(precise) * scale[A.rows(rows)]
+        walk.values[entries] = (values * scale[A.columns[entries].long()]).float()
+    del A, values  # which are large
     roots = degrees.sqrt()
     constant = torch.cat([roots[part] / torch.linalg.vector_norm(roots[part]) for part in blocks])
 
@@ -129,7 +133,7 @@ def smooth_modes(device: torch.device, graphs: list[Any], k: int, seed: int) -> 
         step, 2.0, constant[:, None].float(), blocks.gram, blocks.times, blocks.qr
     )
     random = torch.Generator(device).manual_seed(seed)
-    start = torch.rand(A.shape[0], subspace.width(k), generator=random, device=device)
+    start = torch.rand(walk.shape[0], subspace.width(k), generator=random, device=device)
     result = subspace.smooth_modes(problem, 2 * start - 1, k) * scale[:, None].float()
     modes = get(result)
     return [modes[part] for part in blocks]
@@ -175,8 +179,27 @@ def inverse(device: torch.device, V: Array) -> Callable[[Array], Array]:
     return lambda g: get(torch.cholesky_solve(put(device, g).double(), factor))
 
 
+def quasi_newton_direction(
+    device: torch.device, gradient: Array, steps: Sequence[Array], changes: Sequence[Array]
+) -> Array:
+    """The direction of descent of the limited-memory BFGS method; past steps stay on the device."""
+    if device.type != "cuda" or gradient.nbytes < RESIDENT_FROM:
+        raise Unsupported
+    direction = -put(device, gradient)
+    past = [[resident(device, row) for row in rows] for rows in (steps, changes)]
+    curvatures = [torch.dot(step, change) for step, change in zip(*past, strict=True)]
+    shares = []
+    for step, change, curvature in reversed(list(zip(*past, curvatures, strict=True))):
+        shares.append(torch.dot(step, direction) / curvature)
+        direction -= shares[-1] * change
+    if curvatures:
+        direction *= curvatures[-1] / torch.dot(past[1][-1], past[1][-1])
+    for step, change, curvature in zip(*past, curvatures, strict=True):
+        direction += (shares.pop() - torch.dot(change, direction) / curvature) * step
+    return get(direction)
+
+
 def project(device: torch.device, X: Array, center: Array, axes: Array) -> Array:
-    """(X - center) axes', for a few axes (rows), in their dtype."""
     rows, dtype = resident(device, X), tensor_dtype(axes)
     shift, turn = (put(device, side.astype(axes.dtype)) for side in (center, axes))
     size = tile_rows(device, 2 * rows.shape[1] * axes.itemsize, len(rows))
@@ -188,7 +211,6 @@ def project(device: torch.device, X: Array, center: Array, axes: Array) -> Array
 
 
 def scatter(device: torch.device, X: Array, center: Array) -> tuple[Array, Array]:
-    """(X - center)' (X - center) and the sums of the columns of X - center, in float64."""
     rows, shift = resident(device, X), put(device, center.astype(X.dtype, copy=False))
     d = rows.shape[1]
     total = torch.zeros(d, d, dtype=widest_float(device), device=device)

@@ -1,8 +1,12 @@
-"""Arrays between host and device: copies, and free memory."""
+"""Arrays between host and device: copies, free memory, and whether kernels can work on them.
+
+The modules `triton_...` are imported by the functions that call them: importing Triton takes a
+second, and it is not installed everywhere.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -14,6 +18,7 @@ from lowdim.runtime import memory
 
 SHARE_OF_FREE = 0.25  # of the free memory of a device that the tiles of one operation may take
 STAGED_FROM = 4 << 20  # bytes of an array that is copied in stages
+HAS_TRITON = find_spec("triton") is not None
 LARGEST_TILE = 2 << 30  # bytes; larger tiles are not faster
 SMALL_TILE = 64 << 20  # bytes that are taken without asking how much is free; all that a CPU needs
 
@@ -33,11 +38,19 @@ def put(device: torch.device, array: Array) -> Tensor:
 def get(tensor: Tensor) -> Array:
     """A tensor as a NumPy array."""
     if tensor.device.type == "cuda" and tensor.nbytes > STAGED_FROM:
-        out = np.empty(tuple(tensor.shape), dtype=_array_dtype(tensor))
+        out = np.empty(tuple(tensor.shape), torch.empty(0, dtype=tensor.dtype).numpy().dtype)
         copy_out(tensor.contiguous(), out)
         return out
     array: Array = tensor.detach().cpu().numpy()
     return array
+
+
+def copy_to(tensor: Tensor, array: Array) -> None:
+    """Copy the entries of a tensor to an array of the same shape."""
+    if tensor.device.type == "cuda" and tensor.nbytes > STAGED_FROM:
+        copy_out(tensor.contiguous(), array)
+    else:
+        array[...] = get(tensor)
 
 
 class Outflow:
@@ -76,10 +89,6 @@ def tensor_dtype(array: Array) -> torch.dtype:
     return torch.from_numpy(np.empty(0, dtype=array.dtype)).dtype
 
 
-def _array_dtype(tensor: Tensor) -> Any:
-    return torch.empty(0, dtype=tensor.dtype).numpy().dtype
-
-
 def free_bytes(device: torch.device) -> int:
     """Bytes that can still be allocated on the device."""
     if device.type == "cuda":
@@ -105,6 +114,11 @@ def tile_rows(device: torch.device, bytes_per_row: int, n: int) -> int:
 def widest_float(device: torch.device) -> torch.dtype:
     """float64 if the device has it, else float32."""
     return torch.float32 if device.type == "mps" else torch.float64
+
+
+def has_kernels(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether the Triton kernels run; otherwise plain tensor operations are used."""
+    return HAS_TRITON and device.type == "cuda" and dtype == torch.float32
 
 
 class Unsupported(Exception):

@@ -20,7 +20,6 @@ ORDER_BYTES = 64  # of an entry that is ranked: keys, ranks and orders of two di
 
 
 def distance_matrix(device: torch.device, X: Array) -> Array:
-    """The Euclidean distances of all pairs of rows."""
     n = len(X)
     if device.type == "mps" or 2 * n * n * X.itemsize > free_bytes(device):
         raise Unsupported
@@ -36,7 +35,6 @@ def distance_matrix(device: torch.device, X: Array) -> Array:
 
 
 def squared_distances(device: torch.device, queries: Array, points: Array) -> Array:
-    """|q - p|^2 of all queries and points; equal pairs tie exactly."""
     if device.type == "mps" or 4 * len(queries) * len(points) * 8 > free_bytes(device):
         raise Unsupported
     return get_and_remember(Squares(resident(device, points))(put(device, queries)))
@@ -79,7 +77,6 @@ def squares_of_differences(queries: Tensor, points: Tensor) -> Tensor:
 def compare_orders(
     device: torch.device, first: Array, second: Array, own: Array, k: int, grid: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """The k nearest by each of two distances, their ranks by the other, and shared neighbours."""
     keys = resident(device, first), resident(device, second)
     objects, sizes = put(device, own).long(), put(device, grid).long()
     n = first.shape[1]

@@ -1,4 +1,4 @@
-"""Divergences between neighbour probabilities of all pairs, in the data and in the embedding."""
+"""Divergences between neighbour probabilities of all pairs, and errors of stochastic neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from lowdim.checks import Array
 def divergence_gradient(
     device: torch.device, costs: Array, precisions: Array, trade_off: float, Y: Array
 ) -> tuple[float, float, Array]:
-    """sum_i KL(p_i || q_i), sum_i KL(q_i || p_i), and the gradient of their weighted sum."""
     if device.type == "mps":
         raise Unsupported
     known, at = resident(device, costs), put(device, Y).double()
@@ -68,3 +67,27 @@ def _divergences_of_rows(
     slopes -= q_h * slopes.sum(dim=2, keepdim=True)
     slope = -(beta[:, :, None] * slopes).mean(dim=1)
     return torch.stack([-(p * ratio).sum(), (q * ratio).sum()]), slope
+
+
+def stochastic_neighbor_errors(
+    device: torch.device, Z: Array, classes: Array, accuracy: float
+) -> tuple[float, Array]:
+    if device.type == "mps":
+        raise Unsupported
+    at, known = put(device, Z).double(), put(device, classes)
+    at = at - at.mean(dim=0)
+    gradient, value = torch.zeros_like(at), at.new_zeros(())
+    n = len(at)
+    rows = tile_rows(device, 8 * n * 6, n)
+    for begin in range(0, n, rows):
+        part = slice(begin, min(begin + rows, n))
+        own = torch.arange(part.start, part.stop, device=device)
+        squares = squares_of_differences(at[part], at)
+        p = squares.scatter_(1, own[:, None], torch.inf).neg_().softmax(dim=1)
+        same = known[part, None] == known
+        errors = p.masked_fill(same, 0).sum(dim=1)
+        value += errors.sum()
+        W = p * (1 - errors[:, None] - same.double())
+        gradient[part] += 2 * (W @ at - W.sum(dim=1)[:, None] * at[part])
+        gradient += 2 * (W.T @ at[part] - W.sum(dim=0)[:, None] * at)
+    return float(value), get(gradient)

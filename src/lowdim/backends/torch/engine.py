@@ -10,9 +10,8 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from lowdim.backends import native
 from lowdim.backends.generic import to_numpy
-from lowdim.backends.protocol import Backend
+from lowdim.backends.native import BACKEND, Backend
 from lowdim.backends.torch import (
     affinities,
     algebra,
@@ -23,9 +22,9 @@ from lowdim.backends.torch import (
     index,
     layout,
     neighbors,
+    samples,
     scans,
     sparse,
-    stochastic,
     stress,
 )
 from lowdim.backends.torch.arrays import Unsupported, free_bytes
@@ -37,7 +36,7 @@ logger = logging.getLogger("lowdim")
 
 
 class Operation:
-    """An operation of the protocol on a device, as an attribute of `TorchBackend`.
+    """An operation of `Backend` on a device, as an attribute of `TorchBackend`.
 
     It goes to the CPU if the device cannot do it or has too little memory.
 
@@ -61,7 +60,8 @@ class Operation:
     def __call__(self, backend: TorchBackend, /, *args: Any, **kwargs: Any) -> Any:
         device = backend.device
         try:
-            if device.type == "mps" and _has_doubles(args):
+            kinds = [getattr(arg, "dtype", None) for arg in args]
+            if device.type == "mps" and np.float64 in kinds:
                 raise Unsupported  # Apple's GPUs have no double precision
             try:
                 return self.function(device, *args, **kwargs)
@@ -80,7 +80,7 @@ class Operation:
                 f"on {device}. Use device='cpu'."
             )
         args = tuple(to_numpy(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
-        return getattr(native, self.name)(*args, **kwargs)
+        return getattr(BACKEND, self.name)(*args, **kwargs)
 
 
 class OnCPU:
@@ -95,7 +95,7 @@ class OnCPU:
 
 
 class TorchBackend:
-    """A `Backend` on a device of PyTorch; what it lacks is done by the native backend."""
+    """A `Backend` on a device of PyTorch; what is not listed here is done by the native backend."""
 
     on_device = Operation(algebra.on_device)
     matmul = Operation(algebra.matmul)
@@ -103,6 +103,7 @@ class TorchBackend:
     smooth_modes = Operation(algebra.smooth_modes)
     scatter = Operation(algebra.scatter)
     project = Operation(algebra.project)
+    quasi_newton_direction = Operation(algebra.quasi_newton_direction)
     distance_matrix = Operation(distances.distance_matrix)
     squared_distances = Operation(distances.squared_distances)
     compare_orders = Operation(distances.compare_orders)
@@ -124,12 +125,14 @@ class TorchBackend:
     negative_entropy = Operation(affinities.negative_entropy)
     memberships = Operation(affinities.memberships)
     attraction = Operation(forces.Attraction)
-    repulsion = Operation(forces.repulsion)
-    frozen_field = Operation(forces.frozen_field)
+    build_repulsion = Operation(forces.build_repulsion)
+    frozen_field = Operation(forces.FrozenPoints)
     descend = Operation(forces.descend)
     layout_arcs = Operation(layout.layout_arcs)
     layout_epochs = Operation(layout.layout_epochs)
     layout_radii = Operation(layout.layout_radii)
+    nearest_scaled = Operation(layout.nearest_scaled)
+    pair_arcs = Operation(layout.pair_arcs)
     pair_epochs = Operation(layout.pair_epochs)
     triplet_epochs = Operation(layout.triplet_epochs)
     inverse = Operation(algebra.inverse)
@@ -137,36 +140,16 @@ class TorchBackend:
     pair_stress = Operation(stress.pair_stress)
     sammon_gradient = Operation(stress.sammon_gradient)
     divergence_gradient = Operation(divergence.divergence_gradient)
-    stochastic_neighbor_errors = Operation(stochastic.stochastic_neighbor_errors)
-
-    pairs_within = OnCPU(native.pairs_within)
-    rank_candidates = OnCPU(native.rank_candidates)
-    floyd_warshall = OnCPU(native.floyd_warshall)
-    place_by_divergence = OnCPU(native.place_by_divergence)
-    curve_order = OnCPU(native.curve_order)
-    barycentric_weights = OnCPU(native.barycentric_weights)
-    bregman_projections = OnCPU(native.bregman_projections)
-    sum_shared = OnCPU(native.sum_shared)
-    curvilinear_sweep = OnCPU(native.curvilinear_sweep)
-    isotonic = OnCPU(native.isotonic)
-    pair_distances = OnCPU(native.pair_distances)
-    pair_gradient = OnCPU(native.pair_gradient)
-    stress_sgd_round = OnCPU(native.stress_sgd_round)
-    listed_precisions = OnCPU(native.listed_precisions)
-    mixture_costs = OnCPU(native.mixture_costs)
-    listed_divergence_gradient = OnCPU(native.listed_divergence_gradient)
-    nearest_in_groups = OnCPU(native.nearest_in_groups)
-    drop_listed = OnCPU(native.drop_listed)
-    draw_others = OnCPU(native.draw_others)
-    join_samples = OnCPU(native.join_samples)
+    stochastic_neighbor_errors = Operation(divergence.stochastic_neighbor_errors)
+    rank_candidates = Operation(samples.rank_candidates)
+    vector_sample = Operation(samples.vector_sample)
 
     # These belong on the CPU, and are not announced.
-    digest = staticmethod(native.digest)  # reads an array once, faster than it is copied
-    momentum_step = staticmethod(native.momentum_step)  # of arrays on the host: see `descend`
-    quasi_newton_direction = staticmethod(native.quasi_newton_direction)  # of arrays on the host
-    level_structure = staticmethod(native.level_structure)
-    heaps = staticmethod(native.heaps)
-    smallest = staticmethod(native.smallest)
+    digest = staticmethod(BACKEND.digest)  # reads an array once, faster than it is copied
+    momentum_step = staticmethod(BACKEND.momentum_step)  # of arrays on the host: see `descend`
+    level_structure = staticmethod(BACKEND.level_structure)
+    build_heaps = staticmethod(BACKEND.build_heaps)
+    smallest = staticmethod(BACKEND.smallest)
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -186,8 +169,8 @@ class TorchBackend:
             logger.info("%s runs on the CPU%s", name, why)
 
 
-def _has_doubles(args: tuple[Any, ...]) -> bool:
-    return any(getattr(arg, "dtype", None) == np.float64 for arg in args)
+for _name in [name for name in vars(Backend) if name not in vars(TorchBackend)]:
+    setattr(TorchBackend, _name, OnCPU(getattr(BACKEND, _name)))
 
 
 @cache

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.protocol import FrozenField, Repulsion
+from lowdim.backends.native.forces import StepSettings
+from lowdim.backends.native.repulsion import Repulsion
 from lowdim.backends.similarity import Similarity
-from lowdim.backends.torch import grid, kernels
-from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, widest_float
-from lowdim.backends.torch.segments import segment_sums
-from lowdim.backends.torch.sparse import resident_csr
+from lowdim.backends.torch import grid
+from lowdim.backends.torch.arrays import Unsupported, get, has_kernels, put, tile_rows, widest_float
+from lowdim.backends.torch.sparse import resident_csr, segment_sums
 from lowdim.checks import Array
 
 ALL_PAIRS_UP_TO = 4000  # points up to which all pairs are faster than a grid
@@ -34,10 +34,11 @@ class Attraction:
         self._state: DescentState | None = None
 
     def __call__(self, Y: Any, *, loss: bool) -> tuple[float, Any]:
-        """sum_ij p_ij log w_ij (0 unless `loss`) and the forces sum_j p_ij u_ij (y_i - y_j)."""
         at = _tensor(self.device, Y)
-        if kernels.run_on(self.device, at.dtype):
-            logs, force = kernels.forces().attraction(self.edges, at, self.similarity, loss)
+        if has_kernels(self.device, at.dtype):
+            from lowdim.backends.torch import triton_forces
+
+            logs, force = triton_forces.attraction(self.edges, at, self.similarity, loss)
         else:
             logs, force = self._by_segments(at)
         total = float(logs.sum(dtype=widest_float(self.device))) if loss else 0.0
@@ -68,7 +69,6 @@ class Attraction:
         return self._state
 
     def renumber(self, order: Array) -> None:
-        """Reorder the vertices: vertex i is from now on the former vertex order[i]."""
         self._state = None
         self.edges = self.edges.renumber(put(self.device, order.astype(np.int64)))
         self._rows = None
@@ -81,7 +81,6 @@ class AllPairs:
         self.device, self.similarity = device, similarity
 
     def __call__(self, Y: Any, mass: Any = None) -> tuple[Any, Any]:
-        """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i."""
         at = _tensor(self.device, Y)
         weights = None if mass is None else _tensor(self.device, mass)
         force, z = sum_repulsion(at, at, weights, self.similarity)
@@ -102,7 +101,6 @@ class GridRepulsion:
         return self._plan
 
     def __call__(self, Y: Any, mass: Any = None) -> tuple[Any, Any]:
-        """sum_j m_j w_ij u_ij (y_i - y_j) and sum_j m_j w_ij over all j != i."""
         at = _tensor(self.device, Y)
         weights = None if mass is None else _tensor(self.device, mass)
         plan = self._plan
@@ -135,7 +133,6 @@ class FrozenPoints:
             )
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
-        """sum_j w u (y - x_j) and sum_j w over all fixed points x_j."""
         at = put(self.device, Y)
         if self.field is None:
             force, z = sum_repulsion(at, self.points, None, self.similarity)
@@ -166,7 +163,7 @@ def sum_repulsion(
     return torch.cat(forces), torch.cat(sums)
 
 
-def repulsion(
+def build_repulsion(
     device: torch.device, method: str, similarity: Similarity, n: int, dim: int, angle: float
 ) -> Repulsion:
     """Repulsion among n points by "exact", "fft" or the faster of them; trees are on the CPU."""
@@ -177,26 +174,16 @@ def repulsion(
     return AllPairs(device, similarity) if method == "exact" else GridRepulsion(device, similarity)
 
 
-def frozen_field(
-    device: torch.device, embedding: Array, similarity: Similarity, margin: float
-) -> FrozenField:
-    """The repulsion of a fixed embedding, for points up to `margin` outside its bounding box."""
-    return FrozenPoints(device, embedding, similarity, margin)
-
-
 def descend(
     device: torch.device,
     field: Any,
     Y: Array,
     velocity: Array,
     gains: Array,
+    settings: StepSettings,
     *,
     steps: int,
     value: bool,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
 ) -> tuple[float, float]:
     """Steps of gradient descent without copies between host and device."""
     ours = (AllPairs, GridRepulsion)
@@ -204,7 +191,6 @@ def descend(
     if not attracts or not isinstance(getattr(field, "repulsion", None), ours):
         raise Unsupported
     state = field.attraction.descent(Y, velocity, gains)
-    settings = (rate, momentum, min_gain, max_step)
     loss, norm = np.nan, 0.0
     for step in range(steps):
         if step % PLANNED_FOR == 0:
@@ -214,7 +200,7 @@ def descend(
             continue
         loss, gradient = field(state.at, value=value)
         norm = float(torch.linalg.vector_norm(gradient, dtype=widest_float(device)))
-        state.move(gradient, *settings)
+        state.move(gradient, settings)
     for array, tensor in ((Y, state.at), (velocity, state.velocity), (gains, state.gains)):
         array[...] = get(tensor)
     return float(loss), norm
@@ -234,23 +220,23 @@ class DescentState:
         self._recorded: tuple[Any, ...] = ()
 
     def load(self, Y: Array, velocity: Array, gains: Array) -> None:
-        """Copy the arrays of the host."""
         for tensor, array in ((self.at, Y), (self.velocity, velocity), (self.gains, gains)):
             tensor.copy_(put(self.device, array))
 
-    def iterate(self, field: Any, settings: tuple[float, ...], key: tuple[Any, ...]) -> None:
+    def iterate(self, field: Any, settings: StepSettings, key: tuple[Any, ...]) -> None:
         """One iteration; `key` names everything that is fixed when it is recorded."""
+
+        def iteration() -> None:
+            self.move(field(self.at, value=False)[1], settings)
+
         if self.device.type != "cuda":
-            self.move(field(self.at, value=False)[1], *settings)
-            return
-        if self._recorded != key:
-            # What is run once before it is recorded has compiled its kernels and planned its
-            # transforms.
-            self.move(field(self.at, value=False)[1], *settings)
-            self._record(lambda: self.move(field(self.at, value=False)[1], *settings))
+            iteration()
+        elif self._recorded != key:
+            iteration()  # compiles its kernels and plans its transforms before it is recorded
+            self._record(iteration)
             self._recorded = key
-            return
-        self._graph.replay()
+        else:
+            self._graph.replay()
 
     def _record(self, iteration: Callable[[], None]) -> None:
         """Record an iteration without the garbage collection of `torch.cuda.graph`."""
@@ -264,11 +250,8 @@ class DescentState:
             self._graph.capture_end()
         here.wait_stream(aside)
 
-    def move(self, gradient: Tensor, *settings: float) -> None:
-        """One step of gradient descent."""
-        fast = kernels.run_on(self.device, self.at.dtype)
-        step = kernels.forces().momentum_step if fast else momentum_step
-        step(gradient, self.at, self.velocity, self.gains, *settings)
+    def move(self, gradient: Tensor, settings: StepSettings) -> None:
+        momentum_step(gradient, self.at, self.velocity, self.gains, settings)
 
 
 def momentum_step(
@@ -276,12 +259,15 @@ def momentum_step(
     at: Tensor,
     velocity: Tensor,
     gains: Tensor,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
+    settings: StepSettings,
 ) -> None:
-    """One step; see `Backend.momentum_step`."""
+    """A step with momentum and gains, in place."""
+    if has_kernels(at.device, at.dtype):
+        from lowdim.backends.torch import triton_forces
+
+        triton_forces.momentum_step(gradient, at, velocity, gains, settings)
+        return
+    rate, momentum, min_gain, max_step = settings
     turned = velocity * gradient < 0
     gains.copy_(torch.where(turned, gains + 0.2, gains * 0.8).clamp(min=min_gain))
     velocity.mul_(momentum).sub_(rate * gains * gradient)

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import Outflow, Unsupported, free_bytes, get, put
+from lowdim.backends.torch.arrays import Outflow, Unsupported, free_bytes, get, has_kernels, put
 from lowdim.backends.torch.resident import remember
-from lowdim.backends.torch.sparse import Csr, from_keys, resident_csr
+from lowdim.backends.torch.sparse import Csr, counts_of, resident_csr, to_scipy
 from lowdim.checks import Array
-from lowdim.runtime.progress import part_counter
-from lowdim.runtime.scheduling import blocks
+from lowdim.runtime.scheduling import blocks, part_counter
 
 SYMMETRIES = ("union", "mutual", "mean", "half-sum")
+KEY_BYTES = 80  # of an arc and of its transpose each, while they are sorted
+KEY_ROOM = 16 << 30  # bytes that they take at most; larger parts are not faster
 LARGEST_DEGREE = 512  # of a node in `shortest_paths` without a compiled kernel, which pads rows
 OVERLAPPED_FROM = 64 << 20  # bytes of lengths of paths that are found and copied in parts
 PARTS = 10  # of them; of a symmetric matrix a fifth is left to be copied at the end
@@ -25,7 +25,6 @@ ALIGNED = 512  # sources of a part are a multiple of this: a program relaxes so 
 
 
 def symmetrize(device: torch.device, graph: Any, how: str) -> Any:
-    """A CSR graph combined with its transpose: "union", "mutual", "mean" or "half-sum"."""
     if how not in SYMMETRIES:
         raise ValueError(f"unknown symmetry {how!r}")
 
@@ -47,8 +46,6 @@ def half_sum(a: Tensor, b: Tensor, both: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def fuzzy_union(device: torch.device, graph: Any, mix: float) -> Any:
-    """mix (a + b - a b) + (1 - mix) a b of a CSR graph and its transpose."""
-
     def combine(a: Tensor, b: Tensor, both: Tensor) -> tuple[Tensor, Tensor]:
         value = mix * (a + b - a * b) + (1 - mix) * a * b
         return value, value > 0
@@ -65,25 +62,51 @@ def combine_with_transpose(
 
     A missing value is 0. `scaled` is applied to the values that are kept.
     """
-    n = graph.shape[0]
-    rows, columns = graph.rows(), graph.columns.long()
-    keys = torch.cat([rows * n + columns, columns * n + rows])
+    n, room = graph.shape[0], min(free_bytes(graph.values.device) // 2, KEY_ROOM)
+    count = 1 + 2 * len(graph.values) * KEY_BYTES // max(room, 1)
+    parts = [_combine_rows(graph, part, combine) for part in blocks(n, max(1, -(-n // count)))] or [
+        (graph.sizes, graph.columns, graph.values)
+    ]
+    sizes, columns, values = (torch.cat(arrays) for arrays in zip(*parts, strict=True))
+    del parts
+    return to_scipy(sizes, columns, scaled(values), graph.shape)
+
+
+def _combine_rows(
+    graph: Csr, part: slice, combine: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Some rows of what `combine_with_transpose` returns: their sizes, columns and values."""
+    n, begin, end = graph.shape[0], part.start, min(part.stop, graph.shape[0])
+    first, last = int(graph.offsets[begin]), int(graph.offsets[end])
+    back = torch.nonzero((graph.columns >= begin) & (graph.columns < end))[:, 0]
+    tails = torch.searchsorted(graph.offsets, back, right=True) - 1
+    keys = torch.cat(
+        [
+            (graph.rows(part) - begin) * n + graph.columns[first:last],
+            (graph.columns[back].long() - begin) * n + tails,
+        ]
+    )
+    del tails
     keys, order = keys.sort(stable=True)
-    values = torch.cat([graph.values, graph.values])[order]
+    values = torch.cat([graph.values[first:last], graph.values[back]])[order]
+    del back
     if not len(keys):
-        return from_keys(keys, values, graph.shape)
-    direct = order < len(rows)
+        return graph.sizes[part], keys.int(), values
+    direct = order < last - first
+    del order
     same = keys[1:] == keys[:-1]
     no = same.new_zeros(1)
-    first, both = ~torch.cat([no, same]), torch.cat([same, no])
+    is_first, both = ~torch.cat([no, same]), torch.cat([same, no])
     following = torch.cat([values[1:], values[:1]])
     none = torch.zeros_like(values)
     # Of two entries of the same edge the stable sort has put that of the graph itself first.
     a = torch.where(direct, values, none)
     b = torch.where(both, following, torch.where(direct, none, values))
     value, keep = combine(a, b, both)
-    keep = keep & first
-    return from_keys(keys[keep], scaled(value[keep].to(values.dtype)), graph.shape)
+    keep = keep & is_first
+    rows = torch.div(keys[keep], n, rounding_mode="floor")
+    columns = (keys[keep] - rows * n).int()
+    return counts_of(rows, end - begin), columns, value[keep].to(values.dtype)
 
 
 def components(device: torch.device, graph: Any) -> tuple[int, Array]:
@@ -95,16 +118,18 @@ def components(device: torch.device, graph: Any) -> tuple[int, Array]:
     the edges.
     """
     edges = resident_csr(device, graph)
-    rows, columns = edges.rows(), edges.columns.long()
     labels = torch.arange(graph.shape[0], device=device)
+    parts = edges.parts()
     while True:
-        left, right = labels[rows], labels[columns]
-        apart = left != right
-        rows, columns, left, right = (ends[apart] for ends in (rows, columns, left, right))
-        if not len(rows):
+        before = labels
+        for rows, entries in parts:
+            left, right = before[edges.rows(rows)], before[edges.columns[entries].long()]
+            apart = left != right
+            larger, smaller = torch.maximum(left, right)[apart], torch.minimum(left, right)[apart]
+            labels = labels.scatter_reduce(0, larger, smaller, "amin")
+        if torch.equal(labels, before):
             break
-        larger, smaller = torch.maximum(left, right), torch.minimum(left, right)
-        labels = _follow_labels(labels.scatter_reduce(0, larger, smaller, "amin"))
+        labels = _follow_labels(labels)
     names, numbers = torch.unique(labels, return_inverse=True)
     return len(names), get(numbers.int())
 
@@ -128,7 +153,7 @@ def shortest_paths(
     """
     arcs = resident_csr(device, graph if symmetric else graph.T.tocsr())  # arcs into each node
     n = graph.shape[0]
-    fast = kernels.run_on(device, arcs.values.dtype)
+    fast = has_kernels(device, arcs.values.dtype)
     if not fast and int(np.diff(graph.indptr).max(initial=0)) > LARGEST_DEGREE:
         raise Unsupported
     row_bytes = max(n, 1) * graph.dtype.itemsize
@@ -140,7 +165,11 @@ def shortest_paths(
     out = np.empty((len(sources), n), dtype=graph.dtype)
     kept = arcs.values.new_empty(out.shape if whole else (0, n))
     path_lengths = _SymmetricLengths(kept) if symmetric else _Lengths(kept)
-    relaxation = kernels.matrices().Relaxation(arcs) if fast else _Relaxation(arcs)
+    relaxation: Any = _Relaxation(arcs)
+    if fast:
+        from lowdim.backends.torch import triton_matrices
+
+        relaxation = triton_matrices.Relaxation(arcs)
     finish = part_counter(len(sources))
     outflow = Outflow(device, out)
     for part in blocks(len(sources), min(columns, _sources_at_once(out))):
@@ -212,21 +241,17 @@ class _Relaxation:
 
     def end(self) -> Tensor:
         """The lengths, when none of them decreases any more."""
-        return _relax(self.arcs, self.lengths)
-
-
-def _relax(arcs: Csr, lengths: Tensor) -> Tensor:
-    """Lengths after relaxing all arcs until nothing changes; nodes are rows, sources columns."""
-    width = int(arcs.sizes.max()) if len(arcs.values) else 0
-    places = arcs.offsets[:-1, None] + torch.arange(width, device=lengths.device)
-    known = places < arcs.offsets[1:, None]
-    places = places.clamp(max=max(len(arcs.values) - 1, 0))
-    while True:
-        before = lengths.clone()
-        for slot in range(width):
-            at = places[:, slot]
-            reached = before[arcs.columns[at].long()] + arcs.values[at, None]
-            reached.masked_fill_(~known[:, slot, None], torch.inf)
-            lengths = torch.minimum(lengths, reached)
-        if torch.equal(before, lengths):
-            return lengths
+        arcs, lengths = self.arcs, self.lengths
+        width = int(arcs.sizes.max()) if len(arcs.values) else 0
+        places = arcs.offsets[:-1, None] + torch.arange(width, device=lengths.device)
+        known = places < arcs.offsets[1:, None]
+        places = places.clamp(max=max(len(arcs.values) - 1, 0))
+        while True:
+            before = lengths.clone()
+            for slot in range(width):
+                at = places[:, slot]
+                reached = before[arcs.columns[at].long()] + arcs.values[at, None]
+                reached.masked_fill_(~known[:, slot, None], torch.inf)
+                lengths = torch.minimum(lengths, reached)
+            if torch.equal(before, lengths):
+                return lengths

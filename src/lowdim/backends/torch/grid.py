@@ -25,7 +25,7 @@ from lowdim.backends.native.repulsion import (
     spline_transform,
 )
 from lowdim.backends.similarity import Similarity
-from lowdim.backends.torch import kernels
+from lowdim.backends.torch.arrays import has_kernels
 
 GROWTH = 1.3  # of the embedding that a planned grid has nodes for
 LEAST_NODES = 96  # on the longest side; small embeddings grow fast, and small grids cost nothing
@@ -123,9 +123,10 @@ def field_of(
 
 def values_at(Y: Tensor, field: Tensor, place: Place) -> tuple[Tensor, Tensor]:
     """The values of a spline field at the points Y, and its gradients there."""
-    if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        values: tuple[Tensor, Tensor] = kernels.forces().gather(Y, field, place.origin, place.step)
-        return values
+    if has_kernels(Y.device, Y.dtype) and Y.shape[1] == 2:
+        from lowdim.backends.torch import triton_forces
+
+        return triton_forces.gather(Y, field, place.origin, place.step)
     first, weights, slopes = _splines(Y, field.shape, place)
     steps = torch.arange(ORDER, device=Y.device)
     if Y.shape[1] == 1:
@@ -150,8 +151,10 @@ def _spread_to_nodes(Y: Tensor, mass: Tensor | None, plan: Plan, place: Place) -
     """The charges of the nodes: sums of the masses of the points times their splines."""
     total = torch.full((), float(len(Y)), device=Y.device) if mass is None else mass.abs().sum()
     scale = torch.exp2(LARGEST_TOTAL - total.clamp(min=1e-30).log2().ceil())
-    if kernels.run_on(Y.device, Y.dtype) and Y.shape[1] == 2:
-        sums: Tensor = kernels.forces().spread(Y, mass, plan.nodes, place.origin, place.step, scale)
+    if has_kernels(Y.device, Y.dtype) and Y.shape[1] == 2:
+        from lowdim.backends.torch import triton_forces
+
+        sums = triton_forces.spread(Y, mass, plan.nodes, place.origin, place.step, scale)
         return sums.to(Y.dtype) / scale
     first, weights, _ = _splines(Y, plan.nodes, place)
     steps = torch.arange(ORDER, device=Y.device)

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from lowdim import checks
-from lowdim.backends import native
-from lowdim.backends.protocol import Ranking
+from lowdim.backends.native.heaps import Ranking
+from lowdim.backends.native.index import exact_search_seconds as native_seconds
 from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows
 from lowdim.backends.torch.neighbors import (
     GROUP,
@@ -30,7 +30,7 @@ from lowdim.backends.torch.neighbors import (
     unit_rows,
 )
 from lowdim.backends.torch.resident import get_and_remember, resident
-from lowdim.backends.torch.segments import counts_of, offsets_of, segment_sums
+from lowdim.backends.torch.sparse import counts_of, offsets_of, segment_sums
 from lowdim.checks import Array, is_sparse
 
 logger = logging.getLogger("lowdim")
@@ -38,7 +38,7 @@ logger = logging.getLogger("lowdim")
 EXACT_UP_TO = 5.0  # seconds of an exact search on the CPU below which an index is not worth it
 EXACT_UP_TO_GPU = 0.15  # the same on a GPU
 SAMPLE_ROWS = 512  # sample on which recall is measured
-ROWS_PER_CELL = 1024  # on average
+ROWS_PER_CELL, MANY_ROWS = 1024, 1 << 24  # on average; more by the square root for more rows
 ROUNDS = 8  # of k-means
 TRAINING_ROWS = 64  # rows per cell from which the centres are computed
 SCORES_AT_ONCE = 1 << 28  # of queries and candidates in a batch of cells: 1 GB in float32
@@ -47,7 +47,7 @@ LARGEST_SHARE = 0.4  # of all rows that a row may be compared with; otherwise al
 
 @dataclass(frozen=True, eq=False)
 class CellIndex:
-    """Rows in cells; an `Index` of `lowdim.backends.protocol`."""
+    """Rows in cells; an `Index` of `lowdim.backends.native`."""
 
     rows: Tensor  # in the order of the cells, scaled to unit length for the cosine distance
     norms: Tensor  # squared
@@ -61,11 +61,9 @@ class CellIndex:
     recall: float
 
     def neighbors(self) -> tuple[Array, Array]:
-        """Indices and distances of each row's k nearest other rows."""
         return self._in_order(self.order, self._search(self.rows, self.starts, self.k, own=True))
 
     def query(self, queries: Any, k: int) -> tuple[Array, Array]:
-        """Indices and distances of the k rows nearest to each query, for k <= self.k."""
         k = checks.integer(k, "k", 1, self.k, " (that of the index)")
         asked = put(self.rows.device, checks.dense(queries)).to(self.rows.dtype)
         if self.cosine:
@@ -181,7 +179,7 @@ def build_index(
         return None
     tensor = resident(device, rows)
     points = unit_rows(tensor)[0] if cosine else tensor
-    count = max(16, n // ROWS_PER_CELL)
+    count = max(16, int(n / ROWS_PER_CELL / max(1.0, np.sqrt(n / MANY_ROWS))))
     chosen = np.sort(random.choice(n, min(n, TRAINING_ROWS * count), replace=False))
     centers = centers_of(points[put(device, chosen)], count, random)
     if not bool(torch.isfinite(centers).all()):
@@ -190,7 +188,7 @@ def build_index(
     order = torch.argsort(cells, stable=True)
     starts = offsets_of(counts_of(cells, count))
     sample = put(device, np.sort(random.choice(n, SAMPLE_ROWS, replace=False)))
-    true = true_neighbors(points, sample, k)
+    true = _nearest(points, sample, k, own=torch.inf)
     probes, share = fewest_probes(cells, sample, true, centers, recall)
     if probes is None:
         return None
@@ -213,7 +211,7 @@ def build_index(
 def exact_search_seconds(device: torch.device, rows: Any) -> float:
     """Estimated seconds of the exact search for the neighbours of all rows."""
     if device.type == "cpu" or is_sparse(rows):
-        return float(native.exact_search_seconds(rows))
+        return float(native_seconds(rows))
     n, d = rows.shape
     return float(n**2 * (d * 1.5e-14 + 4e-12))  # products, and selection from the tiles
 
@@ -263,11 +261,6 @@ def nearest_cells(centers: Tensor, sizes: Tensor, probes: int, least: int) -> Te
         if probes >= count or int(sizes[near].sum(dim=1).amin()) >= least:
             return near
         probes = min(2 * probes, count)
-
-
-def true_neighbors(points: Tensor, sample: Tensor, k: int) -> Tensor:
-    """The k nearest other points of some of the points."""
-    return _nearest(points, sample, k, own=torch.inf)
 
 
 def _nearest(points: Tensor, sample: Tensor, k: int, own: float) -> Tensor:

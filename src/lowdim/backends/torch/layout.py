@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.torch import kernels
-from lowdim.backends.torch.arrays import get, put, tile_rows
+from lowdim.backends.native.forces import StepSettings
+from lowdim.backends.native.layout import GROUP_SIZE
+from lowdim.backends.torch.arrays import copy_to, get, has_kernels, put, tensor_dtype, tile_rows
 from lowdim.backends.torch.forces import momentum_step
-from lowdim.backends.torch.segments import counts_of, segment_sums
-from lowdim.backends.torch.sparse import Csr, resident_csr
+from lowdim.backends.torch.resident import replace, resident
+from lowdim.backends.torch.sparse import Csr, counts_of, offsets_of, resident_csr, segment_sums
 from lowdim.checks import Array
 
 FLOOR = 1e-6  # squared distance below which the attraction is constant
@@ -30,15 +32,19 @@ class Epoch(NamedTuple):
 
     a: float
     b: float
+    largest: float  # membership of points at the same place
     rate: float
     momentum: float
     repulsion: float
     n_negatives: int
     key: int
 
+    @property
+    def softening(self) -> float:
+        return SOFTENING + (1 - self.largest) / self.a
+
 
 def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> Csr:
-    """The arcs of a CSR graph in the form that `layout_epochs` takes."""
     arcs = resident_csr(device, graph)
     if rank is None:
         return arcs
@@ -48,13 +54,49 @@ def layout_arcs(device: torch.device, graph: Any, rank: Array | None = None) -> 
     return arcs.renumber(order)
 
 
+def pair_arcs(device: torch.device, partners: Array, rank: Array, dtype: Any) -> Csr:
+    listed, place = put(device, partners), put(device, rank).long()
+    n = len(place)
+    known = listed >= 0
+    first = place[:, None].expand(listed.shape)[known]
+    second = place[listed[known].long()]
+    keys = torch.cat([first * n + second, second * n + first]).sort().values
+    keys, counts = torch.unique_consecutive(keys, return_counts=True)
+    rows = torch.div(keys, n, rounding_mode="floor")
+    values = counts.to(tensor_dtype(np.empty(0, dtype)))
+    offsets = offsets_of(counts_of(rows, n))
+    return Csr(offsets, (keys - rows * n).int(), values, (n, n))
+
+
+def nearest_scaled(
+    device: torch.device,
+    indices: Array,
+    distances: Array,
+    own: Array,
+    scales: Array,
+    k: int,
+    other: Array | None = None,
+) -> Array:
+    ids, d = resident(device, indices), resident(device, distances)
+    mine, known = put(device, own), put(device, scales)
+    hidden = None if other is None else put(device, other)
+    step, parts = tile_rows(device, 40 * ids.shape[1], len(ids)), []
+    for begin in range(0, max(len(ids), 1), step):
+        part = slice(begin, begin + step)
+        scaled = (d[part] / mine[part, None]) * (d[part] / known[ids[part].long()])
+        if hidden is not None:
+            scaled = scaled.masked_fill(hidden[part], torch.inf)
+        parts.append(ids[part].gather(1, scaled.argsort(dim=1, stable=True)[:, :k]))
+    return get(torch.cat(parts))
+
+
 def layout_epochs(
     device: torch.device,
     arcs: Csr,
     Y: Array,
     velocity: Array,
     *,
-    curve: tuple[float, float],
+    curve: tuple[float, ...],
     rate: float,
     momentum: float,
     repulsion: float,
@@ -63,33 +105,37 @@ def layout_epochs(
     seed: int,
     fixed: Array | None = None,
     density: tuple[Array, Array] | None = None,
+    masses: Array | None = None,
     loss: bool = False,
 ) -> float:
-    """Run epochs of a layout; updates Y and velocity; returns the cross-entropy if `loss`."""
-    at, speed = put(device, Y).clone(), put(device, velocity).clone()
+    at, speed = put(device, Y).clone(), resident(device, velocity).clone()
     targets = None if fixed is None else put(device, fixed)
     dense = None if density is None else (put(device, density[0]), put(device, density[1]))
+    mass = None if masses is None else put(device, masses)
     total_weights = segment_sums(arcs.values, arcs.sizes)
     first, last, total = epochs
     cross_entropy = 0.0
     for number in range(first, last):
         left = 1 - number / total
         key = (seed + number * EPOCH_STRIDE) & WORD
-        epoch = Epoch(*curve, rate * left, momentum * left, repulsion, n_negatives, key)
+        a, b, largest = (*curve, 1.0)[:3]
+        epoch = Epoch(a, b, largest, rate * left, momentum * left, repulsion, n_negatives, key)
         if loss and number + 1 == last:
-            cross_entropy = _cross_entropy(arcs, at, targets, total_weights, epoch)
-        if n_negatives and kernels.run_on(device, at.dtype):
-            at = kernels.layout().move_points(arcs, at, speed, targets, total_weights, dense, epoch)
+            cross_entropy = _cross_entropy(arcs, at, targets, total_weights, mass, epoch)
+        if n_negatives and mass is None and has_kernels(device, at.dtype):
+            from lowdim.backends.torch import triton_layout
+
+            at = triton_layout.move_points(arcs, at, speed, targets, total_weights, dense, epoch)
         else:
-            at = _move_points(arcs, at, speed, targets, total_weights, dense, epoch)
-    Y[...], velocity[...] = get(at), get(speed)
+            at = _move_points(arcs, at, speed, targets, total_weights, dense, mass, epoch)
+    copy_to(at, Y)
+    replace((velocity, speed))
     return cross_entropy
 
 
 def layout_radii(
     device: torch.device, arcs: Csr, Y: Array, curve: tuple[float, float]
 ) -> tuple[Array, Array]:
-    """For each vertex, the sums of w and of w d^2 over its arcs, w = 1 / (1 + a d^2b)."""
     a, b = curve
     at = put(device, Y)
     s = (at[arcs.columns.long()] - at[arcs.rows()]).square().sum(dim=1)
@@ -108,9 +154,17 @@ def pair_epochs(
     laws: Array,
     rates: Array,
 ) -> float:
-    """Run epochs of a layout of pairs; updates Y and the moments; returns the loss."""
-    at, mean, square = (put(device, array).clone() for array in (Y, *moments))
+    at = put(device, Y).clone()
+    mean, square = (resident(device, array).clone() for array in moments)
     loss = 0.0
+    if len(arcs) == 3 and has_kernels(device, at.dtype):
+        from lowdim.backends.torch import triton_pairs
+
+        numbers = put(device, laws.astype(np.float32))
+        at, losses = triton_pairs.pair_epochs(arcs, at, mean, square, numbers, rates.tolist())
+        copy_to(at, Y)
+        replace((moments[0], mean), (moments[1], square))
+        return float(losses.sum(dtype=torch.float64))
     for number, rate in enumerate(rates):
         last = number + 1 == len(rates)
         gradient, loss = torch.zeros_like(at), 0.0
@@ -128,13 +182,14 @@ def pair_epochs(
         mean += 0.1 * (gradient - mean)
         square += 0.001 * (gradient.square() - square)
         at -= float(rate) * mean / (square.sqrt() + 1e-7)
-    Y[...], moments[0][...], moments[1][...] = get(at), get(mean), get(square)
+    copy_to(at, Y)
+    replace((moments[0], mean), (moments[1], square))
     return loss
 
 
 def triplet_epochs(
     device: torch.device,
-    triplets: tuple[Array, Array, Array, Array],
+    triplets: list[tuple[Array, Array, Array]],
     Y: Array,
     velocity: Array,
     gains: Array,
@@ -144,12 +199,28 @@ def triplet_epochs(
     min_gain: float,
     max_step: float,
 ) -> float:
-    """Run epochs of a layout of triplets; updates Y, velocity and gains; returns the loss."""
-    at, speed, gain = (put(device, array).clone() for array in (Y, velocity, gains))
-    starts, near, far = (put(device, array).long() for array in triplets[:3])
-    weights, sizes = put(device, triplets[3]), starts.diff()
-    own = torch.repeat_interleave(torch.arange(len(at), device=device), sizes)
-    ends = [(torch.argsort(j, stable=True), counts_of(j, len(at))) for j in (near, far)]
+    at = put(device, Y).clone()
+    speed, gain = (resident(device, array).clone() for array in (velocity, gains))
+    near, far, weights = _triplet_rows(device, triplets)
+    sizes = torch.full((len(at),), near.shape[1], device=device)
+    starts, own = offsets_of(sizes), torch.arange(len(at), device=device).repeat_interleave(sizes)
+    near, far, weights = near.ravel(), far.ravel(), weights.ravel()
+    if has_kernels(device, at.dtype):
+        from lowdim.backends.torch import triton_pairs
+
+        heads, entries = torch.stack([near, far], dim=1).ravel().sort(stable=True)
+        ends = entries, offsets_of(counts_of(heads, len(at)))
+        pulls, losses = torch.empty_like(heads, dtype=at.dtype), torch.zeros_like(at[:, 0])
+        lists = (starts, near, far, weights)
+        for momentum in momenta:
+            gradient, losses = triton_pairs.triplet_gradient(lists, own, ends, at, pulls)
+            settings = StepSettings(rate, float(momentum), min_gain, max_step)
+            momentum_step(gradient, at, speed, gain, settings)
+        copy_to(at, Y)
+        replace((velocity, speed), (gains, gain))
+        return float(losses.sum(dtype=torch.float64))
+    near, far = near.long(), far.long()
+    reactions = [(torch.argsort(j, stable=True), counts_of(j, len(at))) for j in (near, far)]
     loss = torch.zeros(())
     for momentum in momenta:
         gaps = at[own] - at[near], at[own] - at[far]
@@ -158,12 +229,26 @@ def triplet_epochs(
         loss, share = (share * d_near).sum(), 2 * share / (d_near + d_far)
         forces = (share * d_far)[:, None] * gaps[0], -(share * d_near)[:, None] * gaps[1]
         gradient = segment_sums(forces[0] + forces[1], sizes)
-        for force, (order, counts) in zip(forces, ends, strict=True):
+        for force, (order, counts) in zip(forces, reactions, strict=True):
             gradient = gradient - segment_sums(force[order], counts)
-        settings = (rate, float(momentum), min_gain, max_step)
-        momentum_step(gradient, at, speed, gain, *settings)
-    Y[...], velocity[...], gains[...] = get(at), get(speed), get(gain)
+        settings = StepSettings(rate, float(momentum), min_gain, max_step)
+        momentum_step(gradient, at, speed, gain, settings)
+    copy_to(at, Y)
+    replace((velocity, speed), (gains, gain))
     return float(loss)
+
+
+def _triplet_rows(device: torch.device, triplets: list[Any]) -> list[Tensor]:
+    """near, far and weights of all kinds of triplets, with a row for each vertex."""
+    kinds = []
+    for near, shifts, weights in triplets:
+        n_near, n_far, n = weights.shape
+        listed = [resident(device, array) for array in (near, shifts, weights)]
+        listed[0] = listed[0].repeat_interleave(n_far, dim=0)
+        places = torch.arange(n, device=device, dtype=listed[1].dtype)
+        listed[1] = (listed[1][:, :, places // GROUP_SIZE] + places) % n
+        kinds.append([rows.reshape(n_near * n_far, n) for rows in listed])
+    return [torch.cat(rows).T.contiguous() for rows in zip(*kinds, strict=True)]
 
 
 def _move_points(
@@ -173,6 +258,7 @@ def _move_points(
     fixed: Tensor | None,
     total_weights: Tensor,
     density: tuple[Tensor, Tensor] | None,
+    masses: Tensor | None,
     epoch: Epoch,
 ) -> Tensor:
     """The coordinates after an epoch; `velocity` is updated in place."""
@@ -195,10 +281,12 @@ def _move_points(
     force, stiffness = sums[:, :-1], 1 + sums[:, -1:]
     pushes = []
     for part in _parts(at, targets, epoch.n_negatives):
-        gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
+        gaps, mass = _to_targets(at, targets, masses, part, epoch, own=fixed is None)
         s = gaps.square().sum(dim=2)
-        push = 2 * b / ((s + SOFTENING) * (1 + a * s.clamp(min=FLOOR) ** b))
+        push = 2 * b * epoch.largest / ((s + epoch.softening) * (1 + a * s.clamp(min=FLOOR) ** b))
         forces = (push[:, :, None] * gaps).clamp(-LARGEST_MOVE, LARGEST_MOVE)
+        if masses is not None:
+            forces = forces * mass[:, :, None]
         pushes.append(forces.sum(dim=1))
     share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
     force = force - share[:, None] * torch.cat(pushes)
@@ -209,7 +297,12 @@ def _move_points(
 
 
 def _cross_entropy(
-    arcs: Csr, at: Tensor, fixed: Tensor | None, total_weights: Tensor, epoch: Epoch
+    arcs: Csr,
+    at: Tensor,
+    fixed: Tensor | None,
+    total_weights: Tensor,
+    masses: Tensor | None,
+    epoch: Epoch,
 ) -> float:
     """The loss, with the repulsion by the random points of the epoch."""
     a, b = epoch.a, epoch.b
@@ -218,9 +311,10 @@ def _cross_entropy(
     loss = float((arcs.values * torch.log1p(a * s**b)).sum())
     share = epoch.repulsion * total_weights / (epoch.n_negatives or len(targets))
     for part in _parts(at, targets, epoch.n_negatives):
-        gaps = _to_targets(at, targets, part, epoch, own=fixed is None)
+        gaps, mass = _to_targets(at, targets, masses, part, epoch, own=fixed is None)
         power = a * gaps.square().sum(dim=2).clamp(min=FLOOR) ** b
-        loss += float((share[part, None] * (torch.log1p(power) - power.log())).sum())
+        apart = power + (1 - epoch.largest)
+        loss += float((share[part, None] * mass * (torch.log1p(power) - apart.log())).sum())
     return loss
 
 
@@ -231,16 +325,19 @@ def _parts(at: Tensor, targets: Tensor, n_negatives: int) -> list[slice]:
     return [slice(begin, min(begin + rows, len(at))) for begin in range(0, len(at), rows)]
 
 
-def _to_targets(at: Tensor, targets: Tensor, part: slice, epoch: Epoch, *, own: bool) -> Tensor:
-    """Differences between the points that repel some vertices and the vertices themselves."""
+def _to_targets(
+    at: Tensor, targets: Tensor, masses: Tensor | None, part: slice, epoch: Epoch, *, own: bool
+) -> tuple[Tensor, Any]:
+    """Differences between the points that repel some vertices and the vertices themselves, and the
+    masses of these points."""
     if not epoch.n_negatives:
-        return targets[None] - at[part, None]
+        return targets[None] - at[part, None], 1.0 if masses is None else masses[None]
     vertices = torch.arange(part.start, part.stop, device=at.device)[:, None]
     draws = torch.arange(epoch.n_negatives, device=at.device)[None, :]
     stride = VERTEX_STRIDE if own else 0  # fixed targets: all vertices draw the same
     numbers = (vertices * stride + epoch.key + draws * DRAW_STRIDE) & WORD
     drawn = (_hash(numbers) * len(targets)) >> 32
-    return targets[drawn] - at[part, None]
+    return targets[drawn] - at[part, None], 1.0 if masses is None else masses[drawn]
 
 
 def _hash(h: Tensor) -> Tensor:

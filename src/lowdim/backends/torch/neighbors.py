@@ -157,27 +157,27 @@ def n_candidates(k: int) -> int:
 
 
 def nearest(device: torch.device, X: Any, k: int, cosine: bool) -> tuple[Array, Array]:
-    """Indices and distances of each row's k nearest other rows."""
     if is_sparse(X):
         raise Unsupported
     rows = resident(device, X)
-    return _search(rows, rows, k, cosine, own=True)
+    ids, distances = search(rows, rows, k, cosine, own=True)
+    return get_and_remember(ids), get_and_remember(distances)
 
 
 def nearest_to(
     device: torch.device, points: Any, queries: Any, k: int, cosine: bool
 ) -> tuple[Array, Array]:
-    """Indices and distances of the k points nearest to each query, for dense vectors."""
     dtype = np.result_type(points, queries)
     known = resident(device, np.asarray(points, dtype=dtype))
     asked = put(device, np.asarray(queries, dtype=dtype))
-    ids, distances = _search(asked, known, k, cosine, own=False)
-    return ids, distances.astype(points.dtype, copy=False)
+    ids, distances = search(asked, known, k, cosine, own=False)
+    return get_and_remember(ids), get_and_remember(distances).astype(points.dtype, copy=False)
 
 
-def _search(
+def search(
     queries: Tensor, points: Tensor, k: int, cosine: bool, *, own: bool
-) -> tuple[Array, Array]:
+) -> tuple[Tensor, Tensor]:
+    """Indices and distances of the k points nearest to each query, or to each other if `own`."""
     if cosine:
         units = unit_rows(points, queries)
         points, queries = units[0], units[0] if own else units[1]
@@ -197,7 +197,7 @@ def _search(
         doubt = rows_in_doubt(last, get(worst), sizes, rounding)
         if len(doubt):
             _search_again(queries, points, center, k, doubt, own, ids, distances)
-    return get_and_remember(ids), get_and_remember(distances)
+    return ids, distances
 
 
 def require_finite(distances: Tensor) -> None:

@@ -13,7 +13,8 @@ from threading import Thread
 import numpy as np
 import torch
 
-from lowdim.backends.torch import affinities, kernels, neighbors, scans
+from lowdim.backends.native.forces import StepSettings
+from lowdim.backends.torch import affinities, forces, neighbors, scans
 
 logger = logging.getLogger("lowdim")
 
@@ -37,11 +38,11 @@ def _prepare(name: str) -> None:
 
 
 def first_operations(device: torch.device) -> None:
-    """Search the neighbours of a few rows, and run a Triton kernel if the device has any."""
+    """Search the neighbours of a few rows, and take a step, which loads Triton."""
     n, k = 256, 15
     rows = np.sin(np.arange(16 * n, dtype=np.float32)).reshape(n, 16)
     scans.extremes(device, rows)
     distances = neighbors.nearest(device, rows, k, False)[1]
     affinities.memberships(device, np.arange(0, n * k + 1, k), distances.ravel(), 4.0, 1.0)
-    if kernels.run_on(device, torch.float32):
-        kernels.first().add_one(torch.zeros(1, device=device))
+    gradient, at, velocity, gains = torch.zeros(4, 1, 1, device=device).unbind()
+    forces.momentum_step(gradient, at, velocity, gains, StepSettings(1.0, 0.5, 0.01, 1.0))

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
-from lowdim.backends.torch.arrays import free_bytes, get, put, tensor_dtype
+from lowdim.backends.torch.arrays import copy_to, free_bytes, get, put, tensor_dtype
 from lowdim.checks import Array
 from lowdim.runtime.context import current
 
@@ -112,6 +113,29 @@ def remember(array: Array, tensor: Tensor) -> None:
     copy = Copy(_address(array), array.reshape(-1)[::step].copy(), step, tensor.view(-1), [])
     parts = kept[key].parts
     parts[:] = [old for old in parts if old.begin != copy.begin] + [copy]
+
+
+def tensor_of(X: Any) -> Tensor:
+    """A tensor that shares the memory of an array with the DLPack protocol."""
+    tensor: Tensor = X.detach() if isinstance(X, Tensor) else from_dlpack(X)
+    return tensor
+
+
+def name_of(tensor: Tensor) -> str:
+    """The name of the tensor's device for `lowdim.compute`."""
+    return "torch:cpu" if tensor.device.type == "cpu" else str(tensor.device)
+
+
+def to_device_of(result: Array, tensor: Tensor) -> Tensor:
+    """A result on the device of the tensor."""
+    return torch.from_numpy(result).to(tensor.device)
+
+
+def replace(*pairs: tuple[Array, Tensor]) -> None:
+    """Copy tensors to arrays, of which they become the copies."""
+    for array, tensor in pairs:
+        copy_to(tensor, array)
+        remember(array, tensor)
 
 
 def release() -> bool:

@@ -10,20 +10,18 @@ import torch
 
 from lowdim.backends.torch.arrays import Unsupported, get, put, tile_rows, widest_float
 from lowdim.backends.torch.resident import resident
-from lowdim.backends.torch.segments import counts_of, offsets_of
+from lowdim.backends.torch.sparse import counts_of, offsets_of
 from lowdim.checks import Array, is_sparse
 
 MOST_GROUPS = 4096  # of `group_sums`, each of which takes a call
 
 
 def extremes(device: torch.device, A: Array) -> tuple[float, float]:
-    """The smallest and the largest entry of an array; both are NaN if an entry is."""
     low, high = torch.aminmax(resident(device, A))
     return float(low), float(high)
 
 
 def asymmetry(device: torch.device, D: Array) -> float:
-    """The largest difference between a square matrix and its transpose."""
     matrix = resident(device, D)
     rows = tile_rows(device, 2 * len(D) * D.itemsize, len(D))
     largest = [
@@ -34,12 +32,10 @@ def asymmetry(device: torch.device, D: Array) -> float:
 
 
 def stable_order(device: torch.device, values: Array) -> Array:
-    """The indices that sort a vector; those of equal entries ascend."""
     return get(torch.argsort(put(device, values), stable=True))
 
 
 def group_sums(device: torch.device, X: Any, groups: Array, count: int) -> Array:
-    """The sum of the rows of each group, in float64."""
     if is_sparse(X) or count > MOST_GROUPS or device.type == "mps":
         raise Unsupported
     group = resident(device, groups).long()

@@ -1,4 +1,4 @@
-"""CSR matrices on a device."""
+"""CSR matrices on a device, and sums over segments in a fixed order, without atomics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.native.sparse import csr_matrix
+from lowdim.backends.native.arrays import csr_matrix
 from lowdim.backends.torch.arrays import get
 from lowdim.backends.torch.resident import get_and_remember, resident
-from lowdim.backends.torch.segments import counts_of, offsets_of
 from lowdim.checks import Array
+
+ROWS_AT_ONCE = 1 << 21  # rows of a matrix that are worked on together
 
 
 @dataclass(frozen=True)
@@ -28,33 +29,51 @@ class Csr:
 
     @property
     def sizes(self) -> Tensor:
-        """The number of entries of each row."""
         return self.offsets.diff()
 
-    def rows(self) -> Tensor:
-        """The row of each entry."""
-        numbers = torch.arange(self.shape[0], device=self.values.device)
-        return torch.repeat_interleave(numbers, self.sizes, output_size=len(self.values))
+    def rows(self, part: slice = slice(None)) -> Tensor:
+        """The row of each entry, of some rows or of all."""
+        numbers = torch.arange(self.shape[0], device=self.values.device)[part]
+        return torch.repeat_interleave(numbers, self.sizes[part])
+
+    def parts(self) -> list[tuple[slice, slice]]:
+        """Blocks of rows with their entries, for what needs more memory than the matrix."""
+        bounds = [*range(0, self.shape[0], ROWS_AT_ONCE), self.shape[0]]
+        ends = get(self.offsets[torch.tensor(bounds, device=self.offsets.device)]).tolist()
+        pairs = zip(pairwise(bounds), pairwise(ends), strict=True)
+        return [(slice(*rows), slice(*entries)) for rows, entries in pairs]
 
     def rows_at(self, order: Tensor) -> Csr:
         """Some rows, or all in another order; columns as they are."""
         sizes = self.sizes[order]
         offsets = offsets_of(sizes)
         total = int(offsets[-1])
-        shift = torch.repeat_interleave(
-            self.offsets[order] - offsets[:-1], sizes, output_size=total
+        moved = Csr(
+            offsets,
+            self.columns.new_empty(total),
+            self.values.new_empty(total),
+            (len(order), self.shape[1]),
         )
-        entries = torch.arange(total, device=self.values.device) + shift
-        shape = (len(order), self.shape[1])
-        return Csr(offsets, self.columns[entries], self.values[entries], shape)
+        shift = self.offsets[order] - offsets[:-1]
+        for rows, entries in moved.parts():
+            places = torch.repeat_interleave(shift[rows], sizes[rows])
+            places += torch.arange(entries.start, entries.stop, device=places.device)
+            moved.columns[entries] = self.columns[places]
+            moved.values[entries] = self.values[places]
+        return moved
+
+    def relabel(self, number: Tensor) -> None:
+        """Replace each column by its new number, in place."""
+        for _, entries in self.parts():
+            self.columns[entries] = number[self.columns[entries].long()].int()
 
     def renumber(self, order: Tensor) -> Csr:
         """Rows and columns in another order: the new row i is the former row order[i]."""
         rank = torch.empty_like(order)
         rank[order] = torch.arange(len(order), device=order.device)
         moved = self.rows_at(order)
-        columns = rank[moved.columns.long()].int()
-        return Csr(moved.offsets, columns, moved.values, self.shape)
+        moved.relabel(rank)
+        return moved
 
 
 def resident_csr(device: torch.device, A: Any) -> Csr:
@@ -67,13 +86,10 @@ def resident_csr(device: torch.device, A: Any) -> Csr:
     )
 
 
-def from_keys(keys: Tensor, values: Tensor, shape: tuple[int, int]) -> Any:
-    """A SciPy CSR matrix from ascending keys row * n_columns + column."""
-    rows = torch.div(keys, shape[1], rounding_mode="floor")
-    columns = (keys - rows * shape[1]).int()
-    firsts = torch.arange(shape[0] + 1, device=keys.device) * shape[1]
-    offsets = torch.searchsorted(keys, firsts)
-    if len(keys) <= np.iinfo(np.int32).max:
+def to_scipy(sizes: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Any:
+    """A SciPy CSR matrix, whose arrays stay on the device."""
+    offsets = offsets_of(sizes)
+    if len(columns) <= np.iinfo(np.int32).max:
         offsets = offsets.int()
     return csr_matrix(
         (get_and_remember(offsets), get_and_remember(columns), get_and_remember(values)), shape
@@ -90,8 +106,8 @@ def split(device: torch.device, graph: Any, groups: Array, count: int) -> list[A
     place[order] = torch.arange(len(order), device=device) - ends[group[order]]
     moved = A.rows_at(order)
     offsets, bounds = get(moved.offsets), get(ends)
-    columns = get_and_remember(place[moved.columns.long()].int())
-    values = get_and_remember(moved.values)
+    moved.relabel(place)
+    columns, values = get_and_remember(moved.columns), get_and_remember(moved.values)
     parts = []
     for first, last in pairwise(bounds):
         entries = slice(offsets[first], offsets[last])
@@ -114,3 +130,22 @@ def block_diagonal(device: torch.device, graphs: list[Any]) -> Csr:
     values = torch.cat([part.values for part in parts])
     n = int(first[-1])
     return Csr(torch.cat(offsets), torch.cat(columns), values, (n, n))
+
+
+def counts_of(groups: Tensor, count: int) -> Tensor:
+    """The number of entries of each group; sums of integers do not depend on their order."""
+    return torch.bincount(groups, minlength=count)
+
+
+def offsets_of(sizes: Tensor) -> Tensor:
+    """Where consecutive segments begin, and the end of the last one."""
+    return torch.cat([sizes.new_zeros(1), torch.cumsum(sizes, dim=0)])
+
+
+def segment_sums(values: Tensor, sizes: Tensor) -> Tensor:
+    """Sums of consecutive segments of rows."""
+    if values.device.type == "mps":  # has no segment_reduce
+        total = torch.cumsum(values, dim=0)
+        ends = torch.cat([torch.zeros_like(total[:1]), total])[offsets_of(sizes)]
+        return ends[1:] - ends[:-1]
+    return torch.segment_reduce(values, "sum", lengths=sizes, axis=0, unsafe=True)

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.protocol import PairStress
-from lowdim.backends.torch import kernels
+from lowdim.backends.native.stress import PairStress
 from lowdim.backends.torch.arrays import (
     Unsupported,
     free_bytes,
     get,
+    has_kernels,
     put,
     tensor_dtype,
     tile_rows,
@@ -29,10 +29,11 @@ Weigh = Callable[[Tensor, slice], Tensor]
 
 
 def stress_gradient(device: torch.device, dissimilarities: Array, X: Array) -> tuple[float, Array]:
-    """The raw stress at X and V X - B(X) X, half of its gradient."""
     D, at = resident(device, dissimilarities), put(device, X)
-    if kernels.run_on(device, at.dtype) and D.dtype == at.dtype and D.is_contiguous():
-        losses, gradient = kernels.matrices().stress_gradient(D, at)
+    if has_kernels(device, at.dtype) and D.dtype == at.dtype and D.is_contiguous():
+        from lowdim.backends.torch import triton_matrices
+
+        losses, gradient = triton_matrices.stress_gradient(D, at)
         return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, None)
 
@@ -46,7 +47,6 @@ def sammon_gradient(
     floor: float,
     epsilon: float,
 ) -> tuple[float, Array]:
-    """sum_{i<j} w_ij (delta_ij - d_ij)^2 and half of its gradient; see the protocol for w."""
     if device.type == "mps":
         raise Unsupported
     at, masses = put(device, X).double(), put(device, mass).double()
@@ -86,8 +86,10 @@ def pair_stress(
 
 
 def _weighted_gradient(D: Tensor, at: Tensor, W: Tensor) -> tuple[float, Array]:
-    if kernels.run_on(D.device, at.dtype):
-        losses, gradient = kernels.matrices().stress_gradient(D, at, W)
+    if has_kernels(D.device, at.dtype):
+        from lowdim.backends.torch import triton_matrices
+
+        losses, gradient = triton_matrices.stress_gradient(D, at, W)
         return float(losses.sum(dtype=torch.float64)) / 2, get(gradient)
     return _by_tiles(D, at, lambda _, part: W[part].clone())
 

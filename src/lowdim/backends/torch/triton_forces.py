@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from lowdim.backends.native.forces import StepSettings
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch.grid import ORDER, SPLINES
 from lowdim.backends.torch.sparse import Csr
@@ -294,10 +295,7 @@ def momentum_step(
     at: Tensor,
     velocity: Tensor,
     gains: Tensor,
-    rate: float,
-    momentum: float,
-    min_gain: float,
-    max_step: float,
+    settings: StepSettings,
 ) -> None:
     """One step of gradient descent with momentum and gains, in place."""
     n, dim = at.shape
@@ -308,10 +306,7 @@ def momentum_step(
         velocity,
         gains,
         n,
-        rate,
-        momentum,
-        min_gain,
-        max_step,
+        *settings,
         DIM=dim,
         PADDED=triton.next_power_of_2(dim),
         BLOCK=ENTRIES,

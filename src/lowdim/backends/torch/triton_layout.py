@@ -16,7 +16,6 @@ from torch import Tensor
 from lowdim.backends.torch.layout import (
     FLOOR,
     LARGEST_MOVE,
-    SOFTENING,
     VERTEX_STRIDE,
     Epoch,
 )
@@ -156,12 +155,12 @@ def move_points(
         epoch.b,
         epoch.rate,
         epoch.momentum,
-        epoch.repulsion,
+        epoch.repulsion * epoch.largest,
         _to_signed(epoch.key),
         epoch.n_negatives,
         STRIDE=VERTEX_STRIDE if fixed is None else 0,
         FLOOR=FLOOR,
-        SOFTENING=SOFTENING,
+        SOFTENING=epoch.softening,
         LARGEST_MOVE=LARGEST_MOVE,
         DIM=dim,
         PADDED=triton.next_power_of_2(dim),

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.backends import backend
+from lowdim.checks import Array, fixed_random_state
+from lowdim.estimator import Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Sizes, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
-from lowdim.learned.metric_learning.bregman import project
-from lowdim.learned.metric_learning.margins import squared_lengths
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric, principal_factor
 from lowdim.messages import argument
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
+from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.scheduling import blocks
 
 PRIORS = ("identity", "covariance")
 SAMPLED_PAIRS = 10_000  # random pairs whose distances give the bounds
 MATRICES, COPIES = 9, 3  # of d x d numbers and of X that a fit holds at its peak
+OPERATIONS = 50_000_000  # multiplications between two chances for Ctrl-C: some tens of ms
 PAIRS_PER_CLASSES = 20  # constraints per squared number of classes, as in the paper
 
 
@@ -31,6 +32,7 @@ def _two_numbers(name: str, value: Any, sizes: Sizes) -> None:
         number()(name, item, sizes)
 
 
+@declare_parameters
 class InformationTheoreticMetricLearning(LearnedMetric):
     """Information-theoretic metric learning: the metric nearest to a prior that separates pairs.
 
@@ -42,9 +44,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Dimension of the map: the leading principal components after the map. None is the number of
-        features.
+    $principal
     prior : {"identity", "covariance"}, default="identity"
         The prior metric: Euclidean, or that of the inverse covariance matrix.
     slack : float, default=1.0
@@ -69,19 +69,11 @@ class InformationTheoreticMetricLearning(LearnedMetric):
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-        The linear map, rotated to the principal axes of the mapped data.
     $attributes
-    classes_ : array of shape (n_classes,)
-        The labels; not if pairs were given.
-    mean_ : array of shape (n_features,)
-        Mean of X.
     bounds_ : tuple of float
         The two bounds.
     history_ : array of shape (n_iter,)
-        LogDet divergence from the prior after each pass.
-    n_iter_ : int
-        Number of passes.
+        LogDet divergence from the prior after each pass, which is an iteration.
 
     See Also
     --------
@@ -111,7 +103,6 @@ class InformationTheoreticMetricLearning(LearnedMetric):
     """
 
     traits = Traits(
-        sentence="pairs + bounds -> Bregman projections of a Mahalanobis matrix",
         keeps="similar pairs near, dissimilar pairs far, else the prior metric, as a linear map",
         when="you know of pairs of objects that are similar or dissimilar rather than labels",
         cost="m d^2 per pass over m pairs",
@@ -124,36 +115,14 @@ class InformationTheoreticMetricLearning(LearnedMetric):
 
     _attributes: ClassVar = {"bounds_": _two_numbers}
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        prior: str = "identity",
-        slack: float = 1.0,
-        bounds: tuple[float, float] | None = None,
-        n_constraints: int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.prior = prior
-        self.slack = slack
-        self.bounds = bounds
-        self.n_constraints = n_constraints
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int | None = None
+    _: KW_ONLY
+    prior: str = "identity"
+    slack: float = 1.0
+    bounds: tuple[float, float] | None = None
+    n_constraints: int | None = None
+    max_iter: int = 1000
+    tol: float = 1e-3
 
     def _memory(self, fit: Problem) -> float:
         """Pairs; matrices of the metric; copies of the vectors."""
@@ -177,24 +146,28 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         y : array of shape (n_samples,), default=None
             Labels of the objects, from which pairs are drawn; not needed if pairs are given.
         similar, dissimilar : array of int of shape (n_pairs, 2), default=None
-            Row numbers of pairs of objects, in place of labels, which are then ignored.
+            Row numbers of pairs of objects, in place of labels, which are then ignored; there is no
+            `classes_` then.
 
         Returns
         -------
         self
         """
-        return self._fit_to(X, y=y, similar=similar, dissimilar=dissimilar)
+        return self._check_and_fit(X, y=y, similar=similar, dissimilar=dissimilar)
 
     def _fit(
         self, objects: Objects, y: Any = None, similar: Any = None, dissimilar: Any = None
     ) -> None:
         X = self._vectors(objects)
-        random = check_random_state(0 if self.random_state is None else self.random_state)
+        random = fixed_random_state(self.random_state)
         if similar is None and dissimilar is None:
             near, far = self._draw(self._codes(y, len(X)), random)
         else:
-            near = _pairs(similar, "similar", len(X))
-            far = _pairs(dissimilar, "dissimilar", len(X))
+            similar, dissimilar = (
+                np.empty((0, 2), int) if pairs is None else pairs for pairs in (similar, dissimilar)
+            )
+            near = checks.pairs(similar, "similar", len(X)).astype(np.int64)
+            far = checks.pairs(dissimilar, "dissimilar", len(X)).astype(np.int64)
             if len(alone := far[far[:, 0] == far[:, 1]]):
                 raise ValueError(
                     f"dissimilar has the pair {alone[0].tolist()}: an object has the distance 0 to "
@@ -211,7 +184,7 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         unit = np.sqrt(lower)  # so that numbers are of order 1, whatever the units of X
         pairs = np.concatenate([near, far])
         alike = np.arange(len(pairs)) < len(near)
-        solution = project(
+        M, self.history_ = project(
             (Z[pairs[:, 0]] - Z[pairs[:, 1]]) / unit,
             alike,
             np.where(alike, upper / lower, 1.0),
@@ -221,8 +194,8 @@ class InformationTheoreticMetricLearning(LearnedMetric):
             show=Z,
         )
         self.bounds_ = (upper, lower)
-        self.history_, self.n_iter_ = solution.history, len(solution.history)
-        self._keep(X, principal_factor(solution.M, Z, k) @ prior)
+        self.n_iter_ = len(self.history_)
+        self._keep(X, principal_factor(M, Z, k) @ prior)
 
     def _prior(self, X: Array) -> Array:
         """P such that the prior distance is the Euclidean one of the rows of X P'."""
@@ -241,8 +214,10 @@ class InformationTheoreticMetricLearning(LearnedMetric):
             return upper, lower
         n = len(Z)
         i, j = random.randint(n, size=(2, SAMPLED_PAIRS))
+        i, j = i[i != j], j[i != j]
         with np.errstate(over="ignore"):
-            squares = squared_lengths(Z, i[i != j], j[i != j])
+            gaps = (Z[i[part]] - Z[j[part]] for part in blocks(len(i)))
+            squares = np.concatenate([np.einsum("ij,ij->i", gap, gap) for gap in gaps])
         if not np.isfinite(squares).all():
             raise ValueError("X: squared distances overflow. Rescale the columns.")
         upper, lower = (float(q) for q in np.percentile(squares, (5, 95)))
@@ -269,16 +244,57 @@ class InformationTheoreticMetricLearning(LearnedMetric):
         return np.concatenate(near)[:half], np.concatenate(far)[:half]
 
 
-def _pairs(value: Any, name: str, n: int) -> Array:
-    if value is None:
-        return np.empty((0, 2), dtype=np.int64)
-    pairs = np.asarray(value)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be an array of row numbers of shape (n_pairs, 2), got shape "
-            f"{pairs.shape} of {pairs.dtype}."
-        )
-    outside = pairs[(pairs < 0) | (pairs >= n)]
-    if len(outside):
-        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, found {outside[0]}.")
-    return pairs.astype(np.int64)
+def project(
+    gaps: Array,
+    similar: Array,
+    bounds: Array,
+    monitor: Monitor,
+    *,
+    slack: float,
+    tol: float,
+    show: Array,
+) -> tuple[Array, Array]:
+    """The matrix nearest to the identity that bounds the squared lengths of differences.
+
+    Nearest by the LogDet divergence ``tr M - log det M - d``; bounds may be exceeded at a cost that
+    grows with `slack`. This is algorithm 1 of the paper, with the step of its line 3.4 for any
+    gamma: ``gamma / (gamma + 1) (1 / p - 1 / xi)``; the paper's is that of gamma = 1.
+
+    `gaps` are the differences of the objects of each pair, `similar` whether its bound is an upper
+    one, and `show` the objects, whose coordinates under M the callback gets. Returns M, and its
+    divergence from the prior after each pass.
+    """
+    m, d = gaps.shape
+    M = np.eye(d)
+    gaps, signs = np.ascontiguousarray(gaps, dtype=np.float64), np.where(similar, 1.0, -1.0)
+    parts = blocks(m, max(1, OPERATIONS // (2 * d * d)))
+    multipliers, targets = np.zeros(m), bounds.astype(np.float64)
+    history: list[float] = []
+    ended = False
+
+    def state() -> dict[str, Any]:
+        arrays = {"M": M, "multipliers": multipliers, "targets": targets}
+        return {**arrays, "history": np.array(history), "ended": ended}
+
+    with monitor:
+        fresh = {"M": M, "multipliers": multipliers, "targets": targets}
+        if (saved := monitor.load_state(fresh)) is not None:
+            M, multipliers, targets = (saved[name] for name in fresh)
+            history, ended = saved["history"].tolist(), saved["ended"]
+        while len(history) < monitor.max_iter and not ended:
+            old = multipliers.copy()
+            for part in parts:
+                backend().bregman_projections(
+                    gaps[part], signs[part], slack, multipliers[part], targets[part], M
+                )
+            M = (M + M.T) / 2
+            values = np.linalg.eigvalsh(M)
+            history.append(float((values - np.log(np.maximum(values, 1e-300)) - 1).sum()))
+            change = np.abs(multipliers - old).sum()
+            size = np.abs(multipliers).sum() + np.abs(old).sum()
+            seen = show @ np.linalg.cholesky(M) if monitor.wants_embedding else show
+            if monitor(len(history), history[-1], seen):
+                break
+            ended = bool(change <= tol * size)
+            monitor.keep(state)
+    return M, np.array(history)

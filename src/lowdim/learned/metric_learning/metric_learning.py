@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.linalg import eigh, svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from lowdim import checks
-from lowdim.checks import Array, dense
-from lowdim.estimator import Embedder
+from lowdim.checks import Array, dense, fixed_random_state
+from lowdim.estimator import Embedder, Iterative
 from lowdim.estimator.fitted_state import Numbers, Sizes, any_number
+from lowdim.estimator.units import convert_units
 from lowdim.learned.docs import LEARNED_METRIC_PASSAGES
+from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import fix_signs
+from lowdim.numerics.starts import check_start
+from lowdim.numerics.svd import principal_axes
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
+
+STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
 def _labels(name: str, value: Any, sizes: Sizes) -> None:
@@ -26,17 +33,16 @@ def _labels(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} holds other things than strings.")
 
 
-class LearnedMetric(Embedder):
+class LearnedMetric(Iterative, Embedder):
     """Base class: a linear map that is fitted to vectors and their labels."""
 
     _attributes: ClassVar = {
         "components_": Numbers("c d"),
         "mean_": Numbers("d"),
-        "metric_": Numbers("d d"),
         "classes_": _labels,
         "loss_": any_number,
     }
-    _needed = ("mean_", "components_", "metric_")
+    _needed = ("mean_", "components_")
 
     _passages = LEARNED_METRIC_PASSAGES
 
@@ -57,7 +63,12 @@ class LearnedMetric(Embedder):
         -------
         self
         """
-        return self._fit_to(X, y=y)
+        warm = isinstance(self.warm_start, bool | np.bool_) and self.warm_start
+        self._earlier = vars(self).get("components_") if warm else None
+        try:
+            return self._check_and_fit(X, y=y)
+        finally:
+            del self._earlier
 
     def _vectors(self, objects: Objects) -> Array:
         return dense(objects.vectors(type(self).__name__))
@@ -66,11 +77,17 @@ class LearnedMetric(Embedder):
         """Set the results of a map with the matrix L, of shape (n_components, n_features)."""
         self.components_ = np.ascontiguousarray(L, dtype=X.dtype)
         self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        self.metric_ = self.components_.T @ self.components_
         self.embedding_ = self._map_rows(X)
 
-    def _codes(self, y: Any, n: int) -> Array:
-        """Labels as numbers of classes."""
+    @property
+    def metric_(self) -> Array:
+        """The matrix of the Mahalanobis distance; made when it is asked for."""
+        L, exponent = self._model_in_unit.components_, self._fitted_exponent
+        M = L.T @ L
+        return np.asarray(convert_units(self, "metric_", M, exponent)) if exponent else M
+
+    def _codes(self, y: Any, n: int, *, any_classes: bool = False) -> Array:
+        """Labels as numbers of classes; with any_classes also those from which nothing follows."""
         name = type(self).__name__
         if y is None:
             raise ValueError(
@@ -85,14 +102,54 @@ class LearnedMetric(Embedder):
         if not plain:  # the checks take longer than the fit to a few objects
             _check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        problem = ""
         if len(self.classes_) < 2:
-            raise ValueError(f"y: {name} needs at least 2 classes, got 1 class.")
-        if len(self.classes_) == n:
-            raise ValueError(
+            problem = f"y: {name} needs at least 2 classes, got 1 class."
+        elif len(self.classes_) == n:
+            problem = (
                 f"y: all {n} labels are different, but {name} learns from objects with the same "
                 "label."
             )
+        if problem and not any_classes:
+            raise ValueError(problem)
+        if problem:
+            checks.warn(f"{problem} The first map is kept.")
         return np.asarray(codes)
+
+    def _first_map(
+        self, X: Array, codes: Array, k: int, *, begun: bool, given: float = 1.0
+    ) -> Array:
+        """The first map, of shape (k, n_features): that of a fit to other data, or of `init`.
+
+        `begun` is whether the solver goes on from a state of a fit to the same data, and `given`
+        the factor of a map from outside.
+        """
+        n, d = X.shape
+        earlier = None if begun else getattr(self, "_earlier", None)
+        init = self.init if earlier is None else earlier
+        if earlier is not None and earlier.shape != (k, d):
+            raise ValueError(
+                f"{argument('warm_start', True)}: the map of the earlier fit has shape "
+                f"{earlier.shape}, but this fit needs {(k, d)}. Fit a new estimator."
+            )
+        if not isinstance(init, str):
+            rows = "one row for each coordinate"
+            return given * check_start(init, (k, d), STARTS, rows).astype(np.float64)
+        checks.choice(init, "init", STARTS)
+        if init == "auto":
+            n_classes = int(codes.max()) + 1
+            init = "lda" if k <= min(d, n_classes - 1) else "pca" if k < min(d, n) else "identity"
+        if init == "identity":
+            return np.eye(k, d)
+        if init == "random":
+            random = fixed_random_state(self.random_state)
+            return np.asarray(random.standard_normal((k, d)))
+        start = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
+        missing = min(k, n, d) - len(start)
+        if missing:
+            axes = principal_axes(X, missing, announce=False)  # of a start
+            start = np.concatenate([start, axes.components.astype(np.float64)])
+        return np.pad(start, ((0, k - len(start)), (0, 0)))
 
     def _dimension(self, d: int) -> int:
         if self.n_components is None:
@@ -115,14 +172,9 @@ class LearnedMetric(Embedder):
         back = (Y - L @ self.mean_) @ np.linalg.pinv(L).T + self.mean_
         return np.asarray(back, dtype=self.components_.dtype)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
         return tags
 
 
@@ -149,3 +201,37 @@ def principal_factor(M: Array, X: Array, k: int) -> Array:
     Z = (X - X.mean(axis=0)) @ root.T
     axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1]
     return np.asarray(fix_signs(axes).T[:k] @ root)
+
+
+def discriminant_axes(X: Array, codes: Array, k: int) -> Array:
+    """At most k directions in which the classes are farthest apart, relative to their width.
+
+    The vectors are scaled so that the covariance within classes is the identity; the axes are the
+    principal axes of the class means there (Rao 1948, section 9). Directions in which no class has
+    any width are left out, unless there is no other.
+    """
+    sizes = np.bincount(codes)
+    X = X - X.mean(axis=0, dtype=np.float64)
+    by_class = X[np.argsort(codes, kind="stable")]
+    means = np.add.reduceat(by_class, np.cumsum(sizes) - sizes) / sizes[:, None]
+    whiten = _whitening_matrix(X - means[codes])
+    between = np.sqrt(sizes)[:, None] * means
+    _, spread, axes = svd(between @ whiten, full_matrices=False)
+    directions = axes[spread > len(sizes) * np.finfo(float).eps * spread[0]] @ whiten.T
+    return np.asarray(directions[: min(k, len(sizes) - 1)])
+
+
+def _whitening_matrix(deviations: Array) -> Array:
+    """A matrix W such that deviations @ W have the identity as covariance."""
+    widths = np.sqrt(np.mean(deviations**2, axis=0))
+    if not widths.any():
+        return np.eye(len(widths))
+    widths[widths == 0] = 1
+    deviations = deviations / widths  # columns of different units do not cost accuracy
+    if len(deviations) < len(widths):  # a matrix of all pairs of features would be the larger one
+        _, roots, axes = svd(deviations, full_matrices=False)
+        values, vectors = roots[::-1] ** 2 / len(deviations), axes[::-1].T
+    else:
+        values, vectors = eigh(deviations.T @ deviations / len(deviations))
+    keep = values > len(values) * np.finfo(float).eps * values[-1]
+    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]) / widths[:, None])

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from inspect import signature
 from itertools import count
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from lowdim import checks
-from lowdim.backends.native.stochastic import sum_buffers
-from lowdim.checks import Array, check_random_state
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
-from lowdim.learned.metric_learning.discriminants import discriminant_axes
-from lowdim.learned.metric_learning.leave_one_out import StochasticNeighbors
+from lowdim.backends import backend
+from lowdim.backends.native.divergence import sum_buffers
+from lowdim.checks import Array
+from lowdim.estimator import Problem, Traits, declare_parameters
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric
 from lowdim.messages import argument
-from lowdim.numerics.quasi_newton import lbfgs
-from lowdim.numerics.svd import principal_axes
+from lowdim.numerics.quasi_newton import CORRECTIONS, lbfgs
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile, State
+from lowdim.runtime.callbacks import Callback, State
 from lowdim.runtime.context import current
 
 FLAT = 1e-9  # slope per object below which the objective is flat, relative to the map
-MAPS = 16  # steps and gradients that the solver remembers, with the map and its copies
-STARTS = ("auto", "pca", "lda", "identity", "random")
+# Arrays of the map's size: the solver's past, twice while it finds a direction, and its trials.
+MAPS = 4 * CORRECTIONS + 2
 
 
+@declare_parameters
 class NeighborhoodComponentsAnalysis(LearnedMetric):
     """Neighbourhood components analysis: the linear map in which neighbours share their label.
 
@@ -57,19 +57,11 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-        The linear map.
     $attributes
-    classes_ : array of shape (n_classes,)
-        The labels.
-    mean_ : array of shape (n_features,)
-        Mean of X.
     loss_ : float
         Expected share of wrong labels.
     history_ : array of shape (n_iter + 1,)
         The loss at the start and after each iteration.
-    n_iter_ : int
-        Number of iterations.
 
     See Also
     --------
@@ -82,6 +74,13 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     whose probabilities are less than 1e-9 of the largest one of their row, and add up to less than
     a tenth of tol, are left out (less than 1e-13 for tol=0). The objective has local minima, so the
     result depends on `init`.
+
+    Distances are those of the vectors as they are: at the start with vectors times c they are c
+    times as long, and the map may be another one. One class, or one object of each, teaches
+    nothing: the first map is kept, with a warning.
+
+    With `warm_start` a fit to other vectors starts from the map of the fit before, instead of
+    `init`.
 
     A `callback` of two arguments is called as in scikit-learn, with the map as one row of numbers
     and the number of the iteration, and cannot stop the fit.
@@ -105,7 +104,6 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
     """
 
     traits = Traits(
-        sentence="labels + softmax of distances -> quasi-Newton on the leave-one-out errors",
         keeps="which features tell the labels apart, as a linear map",
         when="objects have labels and a picture of them or a classifier by neighbours is wanted",
         cost="n^2 k per iteration for k components",
@@ -116,30 +114,11 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         scales_axes=True,
     )
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: Any = "auto",
-        max_iter: int = 50,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int | None = None
+    _: KW_ONLY
+    init: Any = "auto"
+    max_iter: int = 50
+    tol: float = 1e-5
 
     def _memory(self, fit: Problem) -> float:
         """Sums of the parts of all rows, pairs by thread; maps of the solver; the metric."""
@@ -147,22 +126,23 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         k = self.n_components
         k = min(k, d) if isinstance(k, int) else d
         sums = 8.0 * fit.n * ((sum_buffers(fit.n) + 4) * (k + 5) + d + 22 * current().threads)
-        metric = 8.0 * d * d  # and at the start a covariance of the features, with eigenvectors
-        return sums + MAPS * 8.0 * k * d + (4 if k < d else 1) * metric
+        side = float(min(fit.n, d))  # of the smaller matrix of products, at the start
+        start = 8.0 * (5 * fit.n * d + 3 * side * side) if k < d else 0.0
+        return sums + MAPS * 8.0 * k * d + start
 
     def _fit(self, objects: Objects, y: Any = None) -> None:
         X = self._vectors(objects)
-        codes, k = self._codes(y, len(X)), self._dimension(X.shape[1])
+        codes, k = self._codes(y, len(X), any_classes=True), self._dimension(X.shape[1])
         checks.integer(self.max_iter, "max_iter", 1)
         tol = checks.real(self.tol, "tol", 0)
-        start = self._start(X, codes, k)
+        monitor = self._monitor(self.max_iter)
+        start = self._first_map(X, codes, k, begun=monitor.begun)
         objective = StochasticNeighbors(X, codes, accuracy=tol)
         with np.errstate(over="ignore", invalid="ignore"):
             Z = objective.map(start)
             if not np.isfinite(np.vdot(Z, Z)):
                 raise ValueError("X: squared distances overflow. Rescale the columns.")
-        monitor, maps_alone = self._monitor(self.max_iter), _takes_two(self.callback)
-        if maps_alone:
+        if maps_alone := _takes_two(self.callback):
             monitor.callback = _with_map(self.callback)
         minimum = lbfgs(
             objective,
@@ -177,40 +157,49 @@ class NeighborhoodComponentsAnalysis(LearnedMetric):
         self.history_ = minimum.history / len(X)
         self.n_iter_ = len(minimum.history) - 1
         self.loss_ = float(minimum.value / len(X))
-        if self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, minimum.x):
+        if self.verbose and self.n_iter_ == self.max_iter and not monitor.stopped:
+            checks.warn(
+                f"[{type(self).__name__}] NCA did not converge: "
+                f"{argument('max_iter', self.max_iter)} was reached.",
+                ConvergenceWarning,
+            )
+        learns = 1 < len(self.classes_) < len(X)
+        if learns and self.n_iter_ == 0 and self.loss_ > tol and _is_flat(objective, minimum.x):
             checks.warn(
                 "X: the objects are so far apart that the objective is flat at the start, which is "
                 "kept: each object has one neighbour. Divide X by its standard deviation."
             )
         self._keep(X, minimum.x)
 
-    def _start(self, X: Array, codes: Array, k: int) -> Array:
-        n, d = X.shape
-        init = self.init
-        if not isinstance(init, str):
-            shape = np.shape(init) if hasattr(init, "__len__") else repr(init)
-            if shape != (k, d):
-                raise ValueError(
-                    f"{argument('init')} must "
-                    f"be one of {', '.join(map(repr, STARTS))} or an array of shape "
-                    f"{(k, d)}; got {shape}."
-                )
-            return np.asarray(checks.vectors(init, name="init"), dtype=np.float64)
-        checks.choice(init, "init", STARTS)
-        if init == "auto":
-            n_classes = int(codes.max()) + 1
-            init = "lda" if k <= min(d, n_classes - 1) else "pca" if k < min(d, n) else "identity"
-        if init == "identity":
-            return np.eye(k, d)
-        if init == "random":
-            random = check_random_state(0 if self.random_state is None else self.random_state)
-            return np.asarray(random.standard_normal((k, d)))
-        start = discriminant_axes(X, codes, k) if init == "lda" else np.empty((0, d))
-        missing = min(k, n, d) - len(start)
-        if missing:
-            axes = principal_axes(X, missing).components.astype(np.float64)
-            start = np.concatenate([start, axes])
-        return np.pad(start, ((0, k - len(start)), (0, 0)))
+
+class StochasticNeighbors:
+    """The loss of neighbourhood components analysis and its gradient.
+
+    The value is the expected number of errors of leave-one-out classification by a stochastic
+    neighbour: ``n - sum_i p_i`` with ``p_i = sum_{j: y_j = y_i} p_ij`` and p_ij the softmax of
+    ``-|L x_i - L x_j|^2`` over all j other than i (Goldberger et al. 2005, equations 1 to 5).
+
+    Squared distances may have errors of about the size of `accuracy`.
+    """
+
+    def __init__(self, X: Array, codes: Array, accuracy: float) -> None:
+        order = np.argsort(codes, kind="stable")
+        self.X, self.codes = X[order], codes[order].astype(np.int32)
+        self.X -= X.mean(axis=0, dtype=np.float64).astype(X.dtype)  # far from 0, L x loses digits
+        self.accuracy = accuracy
+        self.errors = backend().stochastic_neighbor_errors
+
+    def map(self, L: Array) -> Array:
+        """The coordinates L x of all objects, of mean 0, in the order of their classes."""
+        return np.asarray(self.X @ self._in(L).T, dtype=np.float64)
+
+    def __call__(self, L: Array) -> tuple[float, Array]:
+        value, slope = self.errors(self.map(L), self.codes, self.accuracy)
+        return value, np.asarray(self._in(slope).T @ self.X, dtype=np.float64)
+
+    def _in(self, A: Array) -> Array:
+        """An array in the precision of the vectors."""
+        return A if A.dtype == self.X.dtype else A.astype(self.X.dtype)
 
 
 def _is_flat(objective: StochasticNeighbors, L: Array) -> bool:

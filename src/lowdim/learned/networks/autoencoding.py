@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import nn
 
 from lowdim.checks import Array
 from lowdim.learned.networks.layers import Architecture
-from lowdim.learned.networks.training import sum_shards
+from lowdim.learned.networks.training import Problem, sum_shards
 from lowdim.learned.networks.weights import BLOCK_ROWS, Rows, apply, noisy, random_generator
 from lowdim.runtime.scheduling import blocks
 
@@ -41,38 +41,30 @@ class AutoencoderNetwork(nn.Module):
         return outputs
 
 
-@dataclass(frozen=True)
-class Penalties:
-    """The variants of the autoencoder; see the parameters of `lowdim.Autoencoder`."""
+@dataclass
+class Reconstruction(Problem):
+    """The problem of an autoencoder: reconstruct rows.
 
+    For the five weights see the parameters of `lowdim.Autoencoder`.
+    """
+
+    changing = ("variance", "epochs")
+
+    rows: Rows
+    trained: Array  # numbers of the rows to train on
+    held_out: Array  # and of those for validation
+    seed: int
     noise: float = 0.0
     masking: float = 0.0
     sparsity: float = 0.0
     contraction: float = 0.0
     variational: float = 0.0
+    # Of the decoder's Gaussian: the error of the last epoch.
+    variance: float = field(default=1.0, init=False)
+    epochs: int = field(default=0, init=False)  # that are finished
 
-
-class Reconstruction:
-    """The problem of an autoencoder: reconstruct rows; implements `training.Problem`.
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    trained, held_out : arrays of int
-        Which of them are trained on, and which are for validation.
-    penalties : Penalties
-    seed : int
-    """
-
-    def __init__(
-        self, rows: Rows, trained: Array, held_out: Array, penalties: Penalties, seed: int
-    ) -> None:
-        self.rows, self.trained, self.held_out = rows, trained, held_out
-        self.penalties, self.seed = penalties, seed
-        self.n = len(trained)
-        self.variance = 1.0  # of the decoder's Gaussian: the error of the last epoch
-        self.epochs = 0  # that are finished
+    def __post_init__(self) -> None:
+        self.n = len(self.trained)
 
     def gradient(
         self, network: Any, items: Array, key: tuple[int, int]
@@ -92,43 +84,36 @@ class Reconstruction:
         self, network: Any, x: torch.Tensor, random: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The sums over rows of the mean squared errors and of the penalties."""
-        p = self.penalties
-        seen = noisy(x, p.noise, random)
-        if p.masking:
-            kept = torch.rand(x.shape, generator=random).to(x.device) >= p.masking
+        seen = noisy(x, self.noise, random)
+        if self.masking:
+            kept = torch.rand(x.shape, generator=random).to(x.device) >= self.masking
             seen = seen * kept
-        if p.contraction:
+        if self.contraction:
             seen = seen.detach().requires_grad_()
         outputs = network.encoder(seen)
         z = code = outputs[:, : network.n_components]
         penalty = torch.zeros((), dtype=x.dtype, device=x.device)
-        if p.variational:
+        if self.variational:
             z, divergences = _draw_codes(code, outputs[:, network.n_components :], random)
             # -log p(x | z) is d error / (2 variance); the bound is divided by d / (2 variance)
-            weight = p.variational * min(1.0, (self.epochs + 1) / WARM_UP)
+            weight = self.variational * min(1.0, (self.epochs + 1) / WARM_UP)
             penalty = penalty + weight * divergences.sum() * (2 * self.variance / x.shape[1])
-        if p.sparsity:
-            penalty = penalty + p.sparsity * code.abs().sum()
-        if p.contraction:
-            penalty = penalty + p.contraction * _squared_jacobian(code, seen)
+        if self.sparsity:
+            penalty = penalty + self.sparsity * code.abs().sum()
+        if self.contraction:
+            penalty = penalty + self.contraction * _squared_jacobian(code, seen)
         error = (network.decoder(z) - x).square().sum() / x.shape[1]
         return error, penalty
 
     def end_epoch(self, loss: float) -> bool:
         self.variance, self.epochs = max(loss, SMALLEST_VARIANCE), self.epochs + 1
-        return bool(self.penalties.variational) and self.epochs < WARM_UP
-
-    def state(self) -> dict[str, float]:
-        return {"variance": self.variance, "epochs": self.epochs}
-
-    def restore(self, saved: dict[str, float]) -> None:
-        self.variance, self.epochs = saved["variance"], int(saved["epochs"])
+        return bool(self.variational) and self.epochs < WARM_UP
 
     def validation(self, network: Any) -> float | None:
         """The mean squared error; of a variational autoencoder the negative bound per feature."""
         if not len(self.held_out):
             return None
-        if not self.penalties.variational:
+        if not self.variational:
             return mean_squared_error(network, self.rows, self.held_out)
         x = self.rows.take(self.held_out)
         with torch.no_grad():
@@ -137,14 +122,13 @@ class Reconstruction:
             error = float((network.decoder(z) - x).square().mean())
             divergence = float(divergences.sum(dim=1).mean())
         fit = 0.5 * float(np.log(max(error, SMALLEST_VARIANCE)))
-        return fit + self.penalties.variational * divergence / x.shape[1]
+        return fit + self.variational * divergence / x.shape[1]
 
 
 def _draw_codes(
     code: torch.Tensor, logs: torch.Tensor, random: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Codes drawn from Gaussians of these means and log variances, and the terms of the divergences
-    of the Gaussians from a standard one."""
+    """Codes drawn from Gaussians of these means and log variances, and their divergences."""
     logs = logs.clamp(-LARGEST_LOG, LARGEST_LOG)
     z = code + torch.exp(logs / 2) * noisy(torch.zeros_like(code), 1.0, random)
     return z, 0.5 * (code.square() + logs.exp() - logs - 1)

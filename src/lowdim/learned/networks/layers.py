@@ -20,20 +20,8 @@ KERNEL = 4  # side of the filters: with stride 2 and padding 1 each layer halves
 class Architecture:
     """The shape of a network between vectors and coordinates.
 
-    Attributes
-    ----------
-    n_inputs, n_outputs : int
-        Numbers of features and of coordinates.
-    layers : sequence of int
-        Sizes of the hidden layers of the encoder, from the data to the coordinates; channels of
-        its convolutions if there is an image shape.
-    decoder_layers : sequence of int
-        The same of the decoder, from the coordinates to the data.
-    activation : str
-        A key of `ACTIVATIONS`.
-    image_shape : tuple of int or None
-        Height, width and number of channels of the images, which are rows of length
-        height * width * channels.
+    The sizes of hidden layers are numbers of channels of convolutions if there is an image shape:
+    height, width and channels of images that are rows.
     """
 
     n_inputs: int

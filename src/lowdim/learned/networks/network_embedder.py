@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
-from lowdim.estimator import Embedder
+from lowdim.estimator import Embedder, Iterative, declare_parameters
 from lowdim.estimator.fitted_state import Numbers, named_arrays, number
 from lowdim.learned.docs import NETWORK_PASSAGES
-from lowdim.learned.networks.device import use_torch
+from lowdim.learned.networks.device import require_torch, use_torch
 from lowdim.messages import argument
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects
 from lowdim.objects.objects import MeasuredObjects, Objects
@@ -26,7 +27,8 @@ LARGEST_DECAY = 100.0  # of weights; beyond it a step of training overshoots zer
 SCHEDULES = ("plateau", "cosine", "constant")
 
 
-class NetworkEmbedder(Embedder):
+@declare_parameters
+class NetworkEmbedder(Iterative, Embedder):
     """Base class of methods whose map is a network of PyTorch.
 
     A method implements `_build(n_features)`, the untrained network, which has the parts `encoder`
@@ -43,15 +45,18 @@ class NetworkEmbedder(Embedder):
     _passages: ClassVar[dict[str, str]] = NETWORK_PASSAGES
     _units: ClassVar[dict[str, float]] = {"embedding_": 0, "mean_": 1, "scale_": 1}
 
-    network_: dict[str, Array]
-    mean_: Array
-    scale_: float
-    history_: Array
-    _cached_network: Any
+    _: KW_ONLY
+    layers: Any = "auto"
+    decoder_layers: Any = None
+    image_shape: Any = None
+    weight_decay: float = 0.0
 
-    def _fit_objects(self, objects: Objects, **arguments: Any) -> None:
+    def __post_init__(self) -> None:
+        require_torch(f"lowdim.{type(self).__name__}")
+
+    def _claim_and_fit(self, objects: Objects, **arguments: Any) -> None:
         with use_torch():
-            super()._fit_objects(objects, **arguments)
+            super()._claim_and_fit(objects, **arguments)
 
     def _build(self, n_features: int) -> Any:
         """The network with its first weights."""
@@ -79,12 +84,8 @@ class NetworkEmbedder(Embedder):
             schedule=self.schedule,
             patience=checks.integer(getattr(self, "patience", max_iter), "patience", 1),
             weight_decay=checks.real(self.weight_decay, "weight_decay", 0, LARGEST_DECAY),
-            seed=self._seed(),
+            seed=checks.fixed_seed(self.random_state),
         )
-
-    def _seed(self) -> int:
-        seed = 0 if self.random_state is None else self.random_state
-        return int(check_random_state(seed).randint(2**31 - 1))
 
     def _architecture(
         self, n_features: int, layers: tuple[int, ...], channels: tuple[int, ...]
@@ -116,18 +117,12 @@ class NetworkEmbedder(Embedder):
 
     def _keep(self, network: Any, rows: Rows, history: Array) -> None:
         """Set what `transform` needs, and `embedding_`."""
-        from lowdim.learned.networks.weights import arrays_of
+        from lowdim.learned.networks.weights import apply, arrays_of
 
-        self.network_, self._cached_network = arrays_of(network), network
+        self.network_, self._cached_network = arrays_of(network.state_dict()), network
         self.mean_, self.scale_ = rows.mean, rows.scale
         self.history_, self.n_iter_ = history, len(history)
-        self.embedding_ = self._encode(rows)
-
-    def _encode(self, rows: Rows) -> Array:
-        with use_torch():
-            from lowdim.learned.networks.weights import apply
-
-            return apply(self._network().encode, rows)
+        self.embedding_ = apply(self._network().encode, rows)
 
     def _network(self) -> Any:
         """The trained network on the current device; built again after loading or unpickling."""
@@ -142,13 +137,12 @@ class NetworkEmbedder(Embedder):
     def _transform(self, new: NewObjects) -> Array:
         rows = new.vectors()
         with use_torch():
-            from lowdim.learned.networks.weights import Rows
+            from lowdim.learned.networks.weights import Rows, apply
 
-            embedding = self._encode(Rows(rows, self.mean_, self.scale_))
-        return embedding.astype(checks.float_dtype(rows.dtype), copy=False)
+            Y = apply(self._network().encode, Rows(rows, self.mean_, self.scale_))
+        return Y.astype(checks.float_dtype(rows.dtype), copy=False)
 
     def _decode(self, Y: Array) -> Array:
-        """Vectors of coordinates, by the decoder."""
         wanted = Y.astype(self.mean_.dtype, copy=False)
         with use_torch():
             from lowdim.learned.networks.weights import Rows, apply
@@ -156,14 +150,6 @@ class NetworkEmbedder(Embedder):
             rows = Rows(wanted, np.zeros(Y.shape[1], wanted.dtype), 1.0)
             outputs = apply(self._network().decoder, rows)
         return np.asarray(outputs * outputs.dtype.type(self.scale_) + self.mean_, Y.dtype)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _vectors(self, objects: Objects) -> Any:
-        return objects.vectors(type(self).__name__)
 
     def _objects(self, X: Any) -> Objects:
         if not _small_integers(X):

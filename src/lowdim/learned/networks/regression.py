@@ -1,4 +1,4 @@
-"""Networks that map rows to given coordinates."""
+"""Networks that map rows to given coordinates, and from coordinates back to vectors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,25 @@ import torch
 from torch import nn
 
 from lowdim.checks import Array
+from lowdim.learned.networks import layers
+from lowdim.learned.networks.autoencoding import split
 from lowdim.learned.networks.device import torch_device
-from lowdim.learned.networks.training import sum_shards
-from lowdim.learned.networks.weights import Rows
+from lowdim.learned.networks.training import Problem, Settings, sum_shards, train
+from lowdim.learned.networks.weights import (
+    Rows,
+    apply,
+    arrays_of,
+    load_arrays,
+    on_device,
+    seed_weights,
+)
+from lowdim.runtime.callbacks import Monitor
+
+EPOCHS, PATIENCE, RATE = 200, 20, 1e-3  # of the training of a decoder
+HELD_OUT = 0.1  # share of the objects that decide when to stop
+
+Terms = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
+"""From the network, m rows and their targets to the m terms of the loss."""
 
 
 class MapNetwork(nn.Module):
@@ -36,9 +52,7 @@ def mean_square(network: Any, x: torch.Tensor, wanted: torch.Tensor) -> torch.Te
     return gaps.square().mean(dim=1)
 
 
-def attraction_loss(
-    attraction: Callable[[torch.Tensor], torch.Tensor],
-) -> Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]:
+def attraction_loss(attraction: Callable[[torch.Tensor], torch.Tensor]) -> Terms:
     """The loss of outputs that are attracted by their targets.
 
     It is divided by the unit of the map, so that its slope by the outputs of the encoder is
@@ -53,33 +67,25 @@ def attraction_loss(
     return terms
 
 
-class Regression:
-    """The problem of mapping rows to given coordinates; implements `training.Problem`.
+class Regression(Problem):
+    """The problem of mapping rows to given coordinates.
 
-    Parameters
-    ----------
-    rows : Rows
-    targets : array of shape (n, n_components)
-    seen : callable, default=None
-        From numbers of objects and the key of their random numbers to the rows that the network
-        gets in training, such as `samples.Samples.displace`; None is the rows themselves.
-    trained, held_out : arrays of int, default=None
-        Rows to train on, and rows for validation; None is all of them, and none.
-    terms : callable, default=mean_square
-        From the network, m rows and their targets to the m terms of the loss.
+    `displaced`, of numbers of objects and the key of their random numbers, gives the rows that the
+    network gets in training; by default they are the rows themselves. Without `trained` and
+    `held_out`, numbers of rows, it is trained on all of them.
     """
 
     def __init__(
         self,
         rows: Rows,
         targets: Array,
-        seen: Callable[[Array, tuple[int, ...]], torch.Tensor] | None = None,
+        displaced: Callable[[Array, tuple[int, ...]], torch.Tensor] | None = None,
         trained: Array | None = None,
         held_out: Array | None = None,
-        terms: Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor] = mean_square,
+        terms: Terms = mean_square,
     ) -> None:
         self.rows = rows
-        self.seen = seen or (lambda index, key: rows.take(index))
+        self.displaced = displaced or (lambda index, key: rows.take(index))
         self.trained = np.arange(len(rows)) if trained is None else trained
         self.held_out = np.arange(0) if held_out is None else held_out
         self.n, self.terms = len(self.trained), terms
@@ -90,7 +96,7 @@ class Regression:
     ) -> tuple[float, list[torch.Tensor]]:
         def loss_of(part: slice, number: int) -> torch.Tensor:
             index = self.trained[items[part]]
-            x = self.seen(index, (*key, number))
+            x = self.displaced(index, (*key, number))
             return self.terms(network, x, self.targets[index]).sum() / len(items)
 
         return sum_shards(loss_of, len(items), network)
@@ -102,11 +108,37 @@ class Regression:
             x = self.rows.take(self.held_out)
             return float(self.terms(network, x, self.targets[self.held_out]).mean())
 
-    def end_epoch(self, loss: float) -> bool:
-        return False
 
-    def state(self) -> dict[str, float]:
-        return {}
+def _decoder(n_inputs: int, n_outputs: int, dtype: np.dtype[Any]) -> MapNetwork:
+    sizes = (n_inputs, *layers.default_sizes(n_outputs)[::-1], n_outputs)
+    with seed_weights(0):
+        return on_device(MapNetwork(layers.dense(sizes, "relu"), None), dtype)
 
-    def restore(self, saved: dict[str, float]) -> None:
-        pass
+
+def fit_network_decoder(embedding: Array, X: Array) -> dict[str, Any]:
+    """Train a network from coordinates to vectors; returns its weights and scales."""
+    inputs, outputs = Rows.of(embedding.astype(X.dtype)), Rows.of(X)
+    network = _decoder(embedding.shape[1], X.shape[1], X.dtype)
+    targets = (X - outputs.mean) / X.dtype.type(outputs.scale)
+    trained, held_out = split(len(X), HELD_OUT, 0)
+    size = int(np.clip(len(X) // 20, 32, 256))
+    settings = Settings(EPOCHS, size, RATE, "plateau", PATIENCE, 0.0, 0)
+    problem = Regression(inputs, targets, None, trained, held_out)
+    train(network, problem, settings, Monitor(EPOCHS, "decoder"), lambda: embedding)
+    return {
+        "weights": arrays_of(network.state_dict()),
+        "center": inputs.mean,
+        "unit": inputs.scale,
+        "mean": outputs.mean,
+        "scale": outputs.scale,
+    }
+
+
+def decode_rows(decoder: dict[str, Any], Y: Array) -> Array:
+    """Vectors of coordinates Y."""
+    center, mean = decoder["center"], decoder["mean"]
+    network = _decoder(len(center), len(mean), mean.dtype)
+    load_arrays(network, decoder["weights"])
+    rows = Rows(Y.astype(mean.dtype), center, decoder["unit"])
+    outputs = apply(network.eval().encode, rows)
+    return np.asarray(outputs * mean.dtype.type(decoder["scale"]) + mean)

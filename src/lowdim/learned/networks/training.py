@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from lowdim.checks import Array
-from lowdim.learned.networks.reproducible import Reproducible, deterministic_convolutions
-from lowdim.learned.networks.weights import arrays_of, load_arrays, moments_of, tensors_of
+from lowdim.learned.networks.device import torch_device
+from lowdim.learned.networks.weights import (
+    arrays_of,
+    load_arrays,
+    process_generators,
+    process_settings,
+)
 from lowdim.messages import argument
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.checkpoint import Resumable
+from lowdim.runtime.context import override
 from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blocks, run
 
@@ -26,34 +34,30 @@ EPSILON = 1e-7  # of Adam: gradients below it, such as rounding, hardly move a w
 LARGEST_NORM = 10.0  # of the gradient of a step; longer ones are shortened to it
 
 
-class Problem(Protocol):
+class Problem(Resumable):
     """What a network is trained for."""
 
-    n: int
-    """Number of items that an epoch goes through: objects, or pairs of objects."""
+    n: int  # items that an epoch goes through: objects, or pairs of objects
 
     def gradient(
-        self, network: nn.Module, items: Array, key: tuple[int, int]
+        self, network: Any, items: Array, key: tuple[int, int]
     ) -> tuple[float, list[torch.Tensor]]:
         """The mean loss of some items, and its gradient by the `trainable` parameters.
 
         `key` is (epoch, step), for random numbers.
         """
+        raise NotImplementedError
 
-    def validation(self, network: nn.Module) -> float | None:
+    def validation(self, network: Any) -> float | None:
         """The loss of held-out objects; None if there are none."""
+        return None
 
     def end_epoch(self, loss: float) -> bool:
         """Called after an epoch with its mean loss; returns whether the objective still changes.
 
         Epochs of a changing objective are not compared with others.
         """
-
-    def state(self) -> dict[str, float]:
-        """What the next epoch depends on, beside the network."""
-
-    def restore(self, saved: dict[str, float]) -> None:
-        """Go on from such a state."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -71,26 +75,13 @@ class Settings:
 
 @dataclass
 class Progress:
-    """The state of a training beside weights and moments, as plain numbers.
+    """The state of a training beside weights and moments, as plain numbers."""
 
-    Attributes
-    ----------
-    epoch : int
-        Number of finished epochs.
-    best : float
-        The lowest loss so far, of the held-out objects if there are any.
-    waited : int
-        Epochs since then.
-    rate : float
-        Learning rate, as a share of the first one.
-    history : list of (training loss, validation loss)
-    """
-
-    epoch: int = 0
-    best: float = math.inf
-    waited: int = 0
-    rate: float = 1.0
-    history: list[tuple[float, float]] = field(default_factory=list)
+    epoch: int = 0  # number of finished epochs
+    best: float = math.inf  # the lowest loss, of the held-out objects if there are any
+    waited: int = 0  # epochs since then
+    rate: float = 1.0  # learning rate, as a share of the first one
+    history: list[tuple[float, float]] = field(default_factory=list)  # training, validation
 
     def add(self, loss: float, held_out: float | None, patience: int, *, changing: bool) -> bool:
         """Record an epoch; returns whether it was the best one so far."""
@@ -115,33 +106,21 @@ def train(
 ) -> Array:
     """Train a network, which ends with the weights of its best epoch.
 
-    Parameters
-    ----------
-    network : Module
-        On its device.
-    problem : Problem
-    settings : Settings
-    monitor : Monitor
-    show : callable
-        Returns the current coordinates of all objects, for the callback.
-
-    Returns
-    -------
-    array of shape (n_epochs, 2)
-        Training and validation loss of each epoch; the latter is NaN if nothing is held out.
+    Returns the training and the validation loss of each epoch, of shape (n_epochs, 2); the latter
+    is NaN if nothing is held out. `show` returns the coordinates of all objects, for the callback.
     """
     parameters = trainable(network)
     with defer_interrupts():  # the first optimizer imports further parts of PyTorch
         optimizer = torch.optim.Adam(
             parameters, lr=settings.learning_rate, eps=EPSILON, weight_decay=settings.weight_decay
         )
-    progress, best = Progress(), arrays_of(network)
+    progress, best = Progress(), arrays_of(network.state_dict())
 
     def state() -> dict[str, Any]:
         return {
-            "network": arrays_of(network),
+            "network": arrays_of(network.state_dict()),
             "best": best,
-            "moments": [moments_of(optimizer.state[one]) for one in parameters],
+            "moments": [arrays_of(optimizer.state[one]) for one in parameters],
             "progress": asdict(progress),
             "problem": problem.state(),
         }
@@ -152,14 +131,16 @@ def train(
         if saved is not None:
             load_arrays(network, saved["network"])
             for one, moments in zip(parameters, saved["moments"], strict=True):
-                optimizer.state[one] = tensors_of(moments, one.device)
+                optimizer.state[one] = {  # Adam counts its steps on the CPU
+                    name: torch.as_tensor(moment).to("cpu" if name == "step" else one.device)
+                    for name, moment in moments.items()
+                }
             progress, best = Progress(**saved["progress"]), saved["best"]
             progress.history = [(loss, held_out) for loss, held_out in progress.history]
             problem.restore(saved["problem"])
         while progress.epoch < settings.max_iter and progress.waited < settings.patience:
-            _set_rate(optimizer, settings, progress)
             network.train()
-            loss = _epoch(network, optimizer, problem, settings, progress.epoch, reproducible)
+            loss = _epoch(network, optimizer, problem, settings, progress, reproducible)
             if not math.isfinite(loss):
                 decay = f" or weight_decay={settings.weight_decay:g}" * (settings.weight_decay > 0)
                 raise ValueError(
@@ -169,7 +150,7 @@ def train(
             network.eval()
             held_out, changing = problem.validation(network), problem.end_epoch(loss)
             if progress.add(loss, held_out, settings.patience, changing=changing):
-                best = arrays_of(network)
+                best = arrays_of(network.state_dict())
             judged = loss if held_out is None else held_out
             places = show() if monitor.wants_embedding else np.empty((0, 0))
             if monitor(progress.epoch, judged, places):
@@ -184,10 +165,18 @@ def _epoch(
     optimizer: Any,
     problem: Problem,
     settings: Settings,
-    epoch: int,
+    progress: Progress,
     reproducible: Reproducible,
 ) -> float:
     """One pass over all items in random order; returns the mean loss."""
+    epoch = progress.epoch
+    share = {
+        "constant": 1.0,
+        "plateau": progress.rate,
+        "cosine": 0.5 * (1 + math.cos(math.pi * epoch / settings.max_iter)),
+    }[settings.schedule]
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
     order = np.random.default_rng((settings.seed, epoch)).permutation(problem.n)
     total = 0.0
     for step, part in enumerate(batches(problem.n, settings.batch_size)):
@@ -214,16 +203,6 @@ def batches(n: int, size: int) -> list[slice]:
     return parts
 
 
-def _set_rate(optimizer: Any, settings: Settings, progress: Progress) -> None:
-    share = {
-        "constant": 1.0,
-        "plateau": progress.rate,
-        "cosine": 0.5 * (1 + math.cos(math.pi * progress.epoch / settings.max_iter)),
-    }[settings.schedule]
-    for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * max(share, SMALLEST_RATE)
-
-
 def trainable(network: nn.Module) -> list[nn.Parameter]:
     """The parameters of a network, without those that its author has frozen."""
     return [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -232,24 +211,11 @@ def trainable(network: nn.Module) -> list[nn.Parameter]:
 def sum_shards(
     loss_of: Callable[[slice, int], torch.Tensor], n: int, network: nn.Module
 ) -> tuple[float, list[torch.Tensor]]:
-    """A sum of losses of parts of a batch and its gradient, each part on a thread.
+    """A sum of losses of parts of a batch of n items, and its gradient by the `trainable` ones.
 
-    Parts have a fixed size and are added in their order, so that the result does not depend on the
-    number of threads.
-
-    Parameters
-    ----------
-    loss_of : callable
-        From the items of a part, as a slice of range(n), and its number to the part's loss.
-    n : int
-        Size of the batch.
-    network : Module
-
-    Returns
-    -------
-    loss : float
-    gradients : list of tensors
-        By the `trainable` parameters; zeros for those that the loss does not depend on.
+    `loss_of` gets the items of a part, as a slice of range(n), and the number of the part. Each
+    part is computed on a thread; parts have a fixed size and are added in their order, so that the
+    result does not depend on the number of threads.
     """
     parameters = trainable(network)
 
@@ -265,3 +231,63 @@ def sum_shards(
     for _, gradients in results[1:]:
         total = [a + b for a, b in zip(total, gradients, strict=True)]
     return sum(loss for loss, _ in results), total
+
+
+class _Deterministic:
+    """On a GPU, chooses algorithms of convolution whose result is always the same.
+
+    The choice is one of the process: it holds while any training is inside.
+    """
+
+    depth, before = 0, (False, False)
+
+    def __enter__(self) -> None:
+        flags = torch.backends.cudnn
+        with process_settings:
+            if self.depth == 0:
+                self.before = flags.deterministic, flags.benchmark
+                flags.deterministic, flags.benchmark = True, False
+            self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        flags = torch.backends.cudnn
+        with process_settings:
+            self.depth -= 1
+            if self.depth == 0:
+                flags.deterministic, flags.benchmark = self.before
+
+
+deterministic_convolutions = _Deterministic()
+
+
+class Reproducible:
+    """The contexts of the steps of a training, which make them the same in every run.
+
+    Threads compute the parts of a batch in any order. That changes nothing unless the network draws
+    from the random generators of the process (dropout), or keeps sums over the rows that it has
+    seen (batch normalisation). The first step shows whether it does: if so, all steps compute their
+    parts in order, with random numbers that depend on the seed and on the step alone.
+    """
+
+    def __init__(self, network: nn.Module, seed: int) -> None:
+        self.network, self.seed = network, seed
+        self.in_order: bool | None = None  # None: the first step is to come
+
+    @contextmanager
+    def step(self, key: tuple[int, int]) -> Iterator[None]:
+        """The context of a step; `key` is (epoch, step)."""
+        if self.in_order is False:
+            yield
+            return
+        with process_generators(torch_device(), self.seed, *key), override(threads=1):
+            before = self._state() if self.in_order is None else []
+            yield
+            if before:
+                self.in_order = not all(map(torch.equal, before, self._state()))
+
+    def _state(self) -> list[torch.Tensor]:
+        """What a step may change beside the weights."""
+        states = [torch.get_rng_state(), *(buffer.clone() for buffer in self.network.buffers())]
+        if torch_device().type == "cuda":
+            states.append(torch.cuda.get_rng_state(torch_device()))
+        return states

@@ -33,19 +33,19 @@ def _mix_keys(*keys: int) -> int:
     return int(np.random.SeedSequence(keys).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-_generators = threading.RLock()  # of whoever draws from the generators of the process
-if hasattr(os, "register_at_fork"):  # in a child nobody else draws
+process_settings = threading.RLock()  # of whoever changes generators or flags of the process
+if hasattr(os, "register_at_fork"):  # a child must not inherit a lock that another thread holds
     os.register_at_fork(
-        before=_generators.acquire,
-        after_in_parent=_generators.release,
-        after_in_child=_generators.release,
+        before=process_settings.acquire,
+        after_in_parent=process_settings.release,
+        after_in_child=process_settings.release,
     )
 
 
 @contextmanager
 def seed_weights(seed: int) -> Iterator[None]:
     """Networks that are made inside have weights that depend on the seed alone."""
-    with _generators, torch.random.fork_rng(devices=[]):
+    with process_settings, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
 
@@ -54,7 +54,7 @@ def seed_weights(seed: int) -> Iterator[None]:
 def process_generators(device: torch.device, *keys: int) -> Iterator[None]:
     """What modules such as dropout draw inside, on the CPU or the device, depends on the keys."""
     gpus = [device] if device.type == "cuda" else []
-    with _generators, torch.random.fork_rng(devices=gpus):
+    with process_settings, torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(_mix_keys(*keys, DRAWN_BY_MODULES))
         for gpu in gpus:
             with torch.cuda.device(gpu):
@@ -70,9 +70,9 @@ def noisy(x: torch.Tensor, size: float, random: torch.Generator) -> torch.Tensor
     return x + size * torch.randn(x.shape, generator=random).to(x)
 
 
-def arrays_of(network: nn.Module) -> dict[str, Array]:
-    """The weights of a network, by name."""
-    return {k: v.detach().cpu().numpy().copy() for k, v in network.state_dict().items()}
+def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, Array]:
+    """Weights by name, or moments of an optimizer, as arrays."""
+    return {k: v.detach().cpu().numpy().copy() for k, v in tensors.items()}
 
 
 def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
@@ -88,19 +88,6 @@ def load_arrays(network: nn.Module, arrays: dict[str, Array]) -> None:
     network.load_state_dict({k: torch.as_tensor(v.copy()) for k, v in arrays.items()})
 
 
-def moments_of(state: dict[str, torch.Tensor]) -> dict[str, Array]:
-    """The state of Adam for one parameter, as arrays."""
-    return {name: moment.detach().cpu().numpy().copy() for name, moment in state.items()}
-
-
-def tensors_of(moments: dict[str, Array], device: torch.device) -> dict[str, torch.Tensor]:
-    """The inverse of `moments_of`; Adam counts its steps on the CPU."""
-    return {
-        name: torch.as_tensor(moment).to("cpu" if name == "step" else device)
-        for name, moment in moments.items()
-    }
-
-
 def on_device(network: Module, dtype: np.dtype[Any]) -> Module:
     """The network on the current device, with weights of a NumPy type."""
     return network.to(device=torch_device(), dtype=getattr(torch, dtype.name))
@@ -108,17 +95,9 @@ def on_device(network: Module, dtype: np.dtype[Any]) -> Module:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of data as a network takes them: centred, and divided by one number.
+    """Rows of data as a network takes them: centred, and divided by one number."""
 
-    Attributes
-    ----------
-    rows : array, memory map or CSR matrix of shape (n, d)
-        Numbers of any type; mini-batches are converted to that of `mean`.
-    mean : array of shape (d,)
-    scale : float
-    """
-
-    rows: Any
+    rows: Any  # array, memory map or CSR matrix; mini-batches are converted to the type of `mean`
     mean: Array
     scale: float
 
@@ -161,5 +140,4 @@ def apply(network: Callable[[torch.Tensor], torch.Tensor], rows: Rows) -> Array:
             outputs = network(x)[: part.stop - part.start]
         return np.asarray(outputs.cpu().numpy())
 
-    parts = run(one, blocks(len(rows), BLOCK_ROWS))
-    return np.concatenate(parts)
+    return np.concatenate(run(one, blocks(len(rows), BLOCK_ROWS)))

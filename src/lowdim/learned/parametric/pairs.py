@@ -9,15 +9,73 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from lowdim.checks import Array
-from lowdim.learned.networks.training import SHARD, batches, sum_shards
-from lowdim.learned.parametric.samples import Samples
+from lowdim.learned.networks.training import SHARD, Problem, batches, sum_shards
+from lowdim.learned.networks.weights import Rows, noisy, random_generator
+from lowdim.neighbor_graphs.graph import row_of_entries
 from lowdim.runtime.scheduling import run
 
 TINY = 1e-12  # smallest sum of weights and smallest mean repulsion
 AVERAGED_STEPS = 10  # of the running mean of the repulsion; more lag behind a map that grows
+
+SHARE = 0.05  # of the length of a difference: the Gaussian noise in each feature
+# Last keys of random numbers. NumPy takes missing keys for zeros: without these, the neighbours of
+# the first part of a step would be drawn by the same numbers as the pairs of the step.
+OF_PAIRS, OF_NEIGHBORS = 2**32 - 1, 2**32 - 2
+
+
+class Samples:
+    """Rows of data with symmetric weights of pairs of neighbours, to draw from.
+
+    Random numbers depend on the seed and on the key of each call.
+    """
+
+    def __init__(self, rows: Rows, matrix: Any, noise: float, seed: int) -> None:
+        self.rows, self.noise, self.seed = rows, noise, seed
+        weights = np.asarray(matrix.data, dtype=np.float64)
+        self.indptr, self.tails = matrix.indptr, matrix.indices
+        self.heads = row_of_entries(matrix.indptr)
+        self.degrees = np.bincount(self.heads, weights, minlength=len(rows))
+        self.cumulated = np.cumsum(weights)
+
+    def pairs(self, count: int, key: tuple[int, ...]) -> tuple[Array, Array]:
+        """First and second members of pairs, drawn in proportion to their weights."""
+        random = np.random.default_rng((self.seed, *key, OF_PAIRS))
+        drawn = np.searchsorted(self.cumulated, random.uniform(0, self.cumulated[-1], count))
+        drawn = np.minimum(drawn, len(self.cumulated) - 1)
+        return self.heads[drawn], self.tails[drawn]
+
+    def displace(self, index: Array, key: tuple[int, ...]) -> torch.Tensor:
+        """Rows, each displaced by `noise` times the difference of two of its neighbours.
+
+        New objects lie between those of the training and beside them, in the directions in which
+        neighbours differ. To this comes Gaussian noise in all directions, which in each feature is
+        a small share of the difference: the sum is as long as the difference itself if there are
+        hundreds of features, but does not take objects of few features to other parts of the data.
+        """
+        x = self.rows.take(index)
+        if not self.noise:
+            return x
+        random = np.random.default_rng((self.seed, *key, OF_NEIGHBORS))
+        one, other = (self.rows.take(self._neighbors(index, random)) for _ in range(2))
+        gap = one - other
+        size = SHARE * torch.linalg.vector_norm(gap, dim=1, keepdim=True)
+        normal = noisy(torch.zeros_like(x), 1.0, random_generator(self.seed, *key))
+        moved: torch.Tensor = x + self.noise * (gap + size * normal)
+        return moved
+
+    def _neighbors(self, index: Array, random: np.random.Generator) -> Array:
+        """A neighbour of each object, in proportion to its weight; itself if it has none."""
+        first, last = self.indptr[index], self.indptr[index + 1] - 1
+        alone = last < first
+        if alone.all():
+            return index
+        first = np.minimum(first, len(self.cumulated) - 1)
+        high = self.cumulated[last]
+        low = high - self.degrees[index]
+        drawn = np.searchsorted(self.cumulated, random.uniform(low, high), side="right")
+        return np.where(alone, index, self.tails[np.clip(drawn, first, np.maximum(first, last))])
 
 
 @dataclass(frozen=True)
@@ -26,12 +84,6 @@ class PairLoss:
 
     It is the mean attraction of neighbours plus the mean repulsion of arbitrary pairs, or plus the
     logarithm of that mean, which normalises the kernel of the map as in t-SNE.
-
-    Attributes
-    ----------
-    attraction, repulsion : callable
-        From squared distances to the terms of the loss.
-    logarithm : bool
     """
 
     attraction: Callable[[torch.Tensor], torch.Tensor]
@@ -39,20 +91,15 @@ class PairLoss:
     logarithm: bool = False
 
 
-class Pairs:
-    """The problem of a parametric embedding; implements `training.Problem`.
+class Pairs(Problem):
+    """The problem of a parametric embedding; an epoch draws `n_pairs` pairs.
 
     Each step draws pairs of neighbours with probabilities proportional to their weights. All pairs
     of a first and a second member, other than those drawn, stand for the pairs of arbitrary
     objects. They are weighted so that every object counts alike.
-
-    Parameters
-    ----------
-    samples : Samples
-    loss : PairLoss
-    n_pairs : int
-        Number of pairs in an epoch.
     """
+
+    changing = ("mean_repulsion",)
 
     def __init__(self, samples: Samples, loss: PairLoss, n_pairs: int) -> None:
         self.samples, self.loss, self.n = samples, loss, n_pairs
@@ -118,18 +165,6 @@ class Pairs:
         weight = torch.as_tensor(weights, dtype=Y.dtype, device=Y.device)
         repulsion = (weight * self.loss.repulsion(far)).sum() / weight.sum().clamp_min(TINY)
         return self.loss.attraction(near).mean(), repulsion.clamp_min(TINY)
-
-    def validation(self, network: nn.Module) -> float | None:
-        return None
-
-    def end_epoch(self, loss: float) -> bool:
-        return False
-
-    def state(self) -> dict[str, float]:
-        return {"mean_repulsion": self.mean_repulsion}
-
-    def restore(self, saved: dict[str, float]) -> None:
-        self.mean_repulsion = saved["mean_repulsion"]
 
 
 def student_divergence(dof: float) -> PairLoss:

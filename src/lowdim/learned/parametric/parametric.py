@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,18 +13,18 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.distances.metrics import euclidean
 from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Rule, Sizes, any_number, named_arrays, size_of
+from lowdim.estimator.fitted_state import Sizes, any_number, named_arrays, size_of
 from lowdim.estimator.neighbors import check_user_graph
+from lowdim.learned.docs import PARAMETRIC_PASSAGES
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import MeasuredObjects, Objects
-from lowdim.runtime.callbacks import Monitor, interrupts_raise
-from lowdim.runtime.checkpoint import new_slot
+from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.context import current, override
 
 if TYPE_CHECKING:
     from lowdim.learned.networks.training import Settings
     from lowdim.learned.networks.weights import Rows
-    from lowdim.learned.parametric.pairs import PairLoss
-    from lowdim.learned.parametric.samples import Samples
+    from lowdim.learned.parametric.pairs import PairLoss, Samples
 
 E = TypeVar("E", bound=Embedder)
 LAYERS = (256, 256, 256)  # by default, also for few features: maps of neighbours have many folds
@@ -40,37 +40,53 @@ def _network_with_places(name: str, value: Any, sizes: Sizes) -> None:
     sizes["places"] = (*np.shape(value.get("encoder.places", ())), 0)[0]
 
 
-STATE: dict[str, Rule] = {
-    "network_": _network_with_places,
-    "n_places_": size_of("places"),
-    "loss_": any_number,
-}
-"""Rules for the fitted attributes."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Parameters:
+    """The parameters of both methods, and their network."""
+
+    _passages = PARAMETRIC_PASSAGES
+    _attributes: ClassVar = {
+        "network_": _network_with_places,
+        "n_places_": size_of("places"),
+        "loss_": any_number,
+    }
+    _needed: ClassVar[tuple[str, ...]] = ("n_places_",)
+
+    activation: str = "relu"
+    network: Any = None
+    decoder: bool = False
+    init: str = "map"
+    noise: float = 0.5
+    max_iter: int | None = None
+    batch_size: int = 512
+    learning_rate: float | str = "auto"
+    schedule: str = "cosine"
+
+    def _build(self: Any, n_features: int) -> Any:
+        """The untrained network: the user's, or one that chooses between places, or a plain one."""
+        from lowdim.learned.networks.regression import MapNetwork
+        from lowdim.learned.parametric.places import PlaceMixture, copy_network
+
+        shape = self._architecture(n_features, LAYERS, IMAGE_LAYERS)
+        checks.choice(self.decoder, "decoder", (False, True))
+        places = self.n_places_
+        if self.network is not None:  # the encoder first: its weights do not depend on the decoder
+            encoder = copy_network(self.network)
+        elif places:
+            encoder = PlaceMixture(shape.encoder(places), places, shape.n_outputs)
+        else:
+            encoder = shape.encoder()
+        return MapNetwork(encoder, shape.decoder() if self.decoder else None)
+
+    def _inverse(self: Any, Y: Array) -> Any:
+        return self._decode(Y) if self.decoder else Embedder._inverse(self, Y)
 
 
-class Budget(NamedTuple):
-    """How long, and with which first learning rate, the objective is trained on by default."""
-
-    pairs: int
-    fewest_epochs: int
-    most_epochs: int
-    learning_rate: float
-
-
-BUDGET = Budget(4_000_000, 30, 200, 1e-3)
-# After the imitation of a map by choosing between places the objective is near its optimum, and
-# larger steps would undo a part of what was learned.
-BUDGET_WITH_PLACES = Budget(1_000_000, 10, 60, 1e-4)
-
-
-class Preparation(NamedTuple):
-    """The untrained network, the rows and vectors to train it on, and the settings."""
-
-    network: Any
-    rows: Rows
-    vectors: Any
-    settings: Settings
-    noise: float
+# How long, and with which first learning rate, the objective is trained on by default: pairs,
+# fewest and most epochs, rate. After the imitation of a map by a choice of places the objective
+# is near its optimum, and larger steps would undo a part of what was learned.
+BUDGET = 4_000_000, 30, 200, 1e-3
+BUDGET_WITH_PLACES = 1_000_000, 10, 60, 1e-4
 
 
 def fit_to_pairs(
@@ -95,33 +111,34 @@ def fit_to_pairs(
     -------
     self
     """
-    return self._fit_to(X, graph=graph, affinities=affinities)
+    return self._check_and_fit(X, graph=graph, affinities=affinities)
 
 
-def prepare(estimator: Any, objects: Objects) -> Preparation:
-    """Check the parameters and build the untrained network; sets `n_places_`."""
+def prepare(estimator: Any, objects: Objects) -> tuple[Any, Rows, Settings]:
+    """Check the parameters: the untrained network, the rows to train it on, and the settings.
+
+    Sets `n_places_`.
+    """
     from lowdim.learned.networks.weights import Rows
-    from lowdim.learned.parametric.places import number_of_places
-    from lowdim.learned.parametric.user_networks import check_network
+    from lowdim.learned.parametric.places import check_network, number_of_places
 
     n = objects.n
     estimator._check_n_components(n)
     checks.choice(estimator.init, "init", ("map", "random"))
+    checks.real(estimator.noise, "noise", 0, LARGEST_NOISE)
     own = estimator.init == "random" or estimator.network is not None
     estimator.n_places_ = 0 if own else number_of_places(n)
-    budget = BUDGET_WITH_PLACES if estimator.n_places_ else BUDGET
+    pairs, fewest, most, rate = BUDGET_WITH_PLACES if estimator.n_places_ else BUDGET
     if estimator.max_iter is None:
-        wanted = budget.pairs // (PAIRS_PER_OBJECT * n)
-        epochs = min(max(wanted, budget.fewest_epochs), budget.most_epochs)
+        epochs = min(max(pairs // (PAIRS_PER_OBJECT * n), fewest), most)
     else:
         epochs = checks.integer(estimator.max_iter, "max_iter", 1)
-    settings = estimator._settings(epochs, budget.learning_rate)
-    noise = checks.real(estimator.noise, "noise", 0, LARGEST_NOISE)
+    settings = estimator._settings(epochs, rate)
     vectors = objects.vectors(type(estimator).__name__)
     network, rows = estimator._new_network(vectors, settings.seed), Rows.of(vectors)
     if estimator.network is not None:
         check_network(network.encoder, rows, estimator.n_components)
-    return Preparation(network, rows, vectors, settings, noise)
+    return network, rows, settings
 
 
 def euclidean_graph(vectors: Any, user_graph: NeighborGraph | None, k: int) -> NeighborGraph:
@@ -137,7 +154,9 @@ def euclidean_graph(vectors: Any, user_graph: NeighborGraph | None, k: int) -> N
 
 def train_on_pairs(
     estimator: Any,
-    prepared: Preparation,
+    network: Any,
+    rows: Rows,
+    settings: Settings,
     weights: Any,
     loss: PairLoss,
     free_map: Callable[[], Array],
@@ -149,14 +168,12 @@ def train_on_pairs(
     """
     from lowdim.learned.networks.training import train
     from lowdim.learned.networks.weights import apply
-    from lowdim.learned.parametric.pairs import Pairs
-    from lowdim.learned.parametric.samples import Samples
+    from lowdim.learned.parametric.pairs import Pairs, Samples
 
-    network, rows, vectors, settings, noise = prepared
-    samples = Samples(rows, weights, noise, settings.seed)
+    samples = Samples(rows, weights, float(estimator.noise), settings.seed)
     monitor = estimator._monitor(settings.max_iter)
     if estimator.init == "map" and not monitor.begun:
-        with interrupts_raise():
+        with override(interrupts_raise=True):
             free = free_map()
         if not imitate(estimator, network, samples, free, loss, settings):
             settings = replace(settings, max_iter=0)
@@ -170,7 +187,7 @@ def train_on_pairs(
     estimator._keep(network, rows, history[:, 0])
     estimator.loss_ = float(history[-1, 0]) if len(history) else math.nan  # interrupted early
     if not estimator.decoder:
-        estimator.X_fit_ = _floats(vectors)  # for the general decoder
+        estimator.X_fit_ = _floats(rows.rows)  # for the general decoder
 
 
 def imitate(
@@ -203,36 +220,12 @@ def imitate(
     )
     problem = Regression(samples.rows, Y, samples.displace, terms=terms)
     label = f"{type(estimator).__name__}, imitation of the map"
-    monitor = Monitor(epochs, label, verbose=estimator.verbose, slot=new_slot())
+    monitor = Monitor(epochs, label, verbose=estimator.verbose, states=current().states)
     train(network, problem, first, monitor, lambda: Y)
     if estimator.n_places_:
         network.encoder.sharpen()
     return not monitor.stopped
 
 
-def build_map_network(estimator: Any, n_features: int) -> Any:
-    """The untrained network: the user's, or one that chooses between places, or a plain one."""
-    from lowdim.learned.networks.regression import MapNetwork
-    from lowdim.learned.parametric.places import PlaceMixture
-    from lowdim.learned.parametric.user_networks import copy_network
-
-    shape = estimator._architecture(n_features, LAYERS, IMAGE_LAYERS)
-    checks.choice(estimator.decoder, "decoder", (False, True))
-    places = estimator.n_places_
-    if estimator.network is not None:  # the encoder first: its weights do not depend on the decoder
-        encoder = copy_network(estimator.network)
-    elif places:
-        encoder = PlaceMixture(shape.encoder(places), places, shape.n_outputs)
-    else:
-        encoder = shape.encoder()
-    return MapNetwork(encoder, shape.decoder() if estimator.decoder else None)
-
-
-def inverse_of_network(estimator: Any, Y: Array) -> Any:
-    """By the decoder if there is one, else the general inverse."""
-    return estimator._decode(Y) if estimator.decoder else Embedder._inverse(estimator, Y)
-
-
 def _floats(rows: Any) -> Any:
-    """Rows that may be small integers, as floats."""
     return rows.astype(checks.float_dtype(rows.dtype), copy=False)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
-from lowdim.learned.docs import PARAMETRIC_PASSAGES
-from lowdim.learned.networks.device import require_torch
+from lowdim.estimator import Problem, Traits, declare_parameters
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
 from lowdim.learned.parametric import parametric
-from lowdim.messages import argument
-from lowdim.neighbor_embedding.starts import spread_start
+from lowdim.neighbor_embedding.starts import umap_start
 from lowdim.neighbor_embedding.tsne import joint_affinities
 from lowdim.neighbor_embedding.umap.fuzzy_graph import fuzzy_graph, with_data
 from lowdim.neighbor_embedding.umap.layout import Layout, fit_curve, lay_out
-from lowdim.neighbor_embedding.umap.parameters import EPOCHS, EPOCHS_IF_LARGE, LARGE, LARGEST
+from lowdim.neighbor_embedding.umap.parameters import (
+    EPOCHS,
+    EPOCHS_IF_LARGE,
+    LARGE,
+    LARGEST,
+    neighborhood_size,
+)
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile, Monitor
+from lowdim.runtime.callbacks import Monitor
 
 
-class ParametricUMAP(NetworkEmbedder):
+@declare_parameters
+class ParametricUMAP(parametric.Parameters, NetworkEmbedder):
     """Parametric UMAP: a network whose outputs have the fuzzy graph of the data.
 
     k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy, in samples of edges
@@ -34,8 +38,7 @@ class ParametricUMAP(NetworkEmbedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of coordinates.
+    $n_components
     n_neighbors : int, default=15
         Number of nearest neighbours of each object, including itself.
     min_dist : float, default=0.1
@@ -47,14 +50,7 @@ class ParametricUMAP(NetworkEmbedder):
     negative_sample_rate : float, default=5
         Number of other pairs that count for each pair of neighbours.
     $layers
-    init : {"map", "random"}, default="map"
-        "map" first trains the network to imitate the map of the same weights in which each object
-        has a place of its own (that of `UMAP`), and then trains it on the objective; "random"
-        leaves out the first part.
     $training
-    random_state : int, RandomState or None, default=None
-        Seed of weights and pairs; None stands for 0.
-    $run
 
     Attributes
     ----------
@@ -79,8 +75,7 @@ class ParametricUMAP(NetworkEmbedder):
     the map classify 75.1 % of 10,000 other images correctly; on the map of `UMAP` 74.8 %. After
     60,000 images (15 minutes) both have 78 %.
 
-    ``transform(X_train)`` equals `embedding_`. Without `decoder`, `inverse_transform` interpolates
-    between the training vectors.
+    $transform
 
     References
     ----------
@@ -98,7 +93,6 @@ class ParametricUMAP(NetworkEmbedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> fuzzy graph -> network -> gradient descent on the cross-entropy",
         keeps="neighbours; clusters apart, by a map that takes new data at once",
         when="as UMAP, where much new data must be placed quickly on the same map",
         cost="n w per epoch for w weights, neighbours aside",
@@ -108,69 +102,15 @@ class ParametricUMAP(NetworkEmbedder):
         local_only=True,
     )
 
-    _attributes = parametric.STATE
-    _needed = ("n_places_",)
-    _passages = PARAMETRIC_PASSAGES
-
     fit = parametric.fit_to_pairs
-    _build = parametric.build_map_network
-    _inverse = parametric.inverse_of_network
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 15,
-        min_dist: float = 0.1,
-        spread: float = 1.0,
-        repulsion_strength: float = 1.0,
-        negative_sample_rate: float = 5,
-        layers: Any = "auto",
-        decoder_layers: Any = None,
-        image_shape: Any = None,
-        activation: str = "relu",
-        network: Any = None,
-        decoder: bool = False,
-        init: str = "map",
-        noise: float = 0.5,
-        max_iter: int | None = None,
-        batch_size: int = 512,
-        learning_rate: float | str = "auto",
-        schedule: str = "cosine",
-        weight_decay: float = 0.0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-    ) -> None:
-        require_torch("lowdim.ParametricUMAP")
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.min_dist = min_dist
-        self.spread = spread
-        self.repulsion_strength = repulsion_strength
-        self.negative_sample_rate = negative_sample_rate
-        self.layers = layers
-        self.decoder_layers = decoder_layers
-        self.image_shape = image_shape
-        self.activation = activation
-        self.network = network
-        self.decoder = decoder
-        self.init = init
-        self.noise = noise
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.weight_decay = weight_decay
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int = 15
+    min_dist: float = 0.1
+    spread: float = 1.0
+    repulsion_strength: float = 1.0
+    negative_sample_rate: float = 5
 
     def _memory(self, fit: Problem) -> float:
         return 65 * fit.arcs
@@ -180,29 +120,21 @@ class ParametricUMAP(NetworkEmbedder):
     ) -> None:
         from lowdim.learned.parametric.pairs import fuzzy_cross_entropy
 
-        spread = checks.real(self.spread, "spread", 1e-50, 1e50)
-        if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
-            raise ValueError(
-                f"{argument('min_dist')} must lie between 0 and "
-                f"{argument('spread', spread)}, got {self.min_dist!r}."
-            )
         repulsion = checks.real(self.repulsion_strength, "repulsion_strength", 0, LARGEST)
         rate = checks.real(self.negative_sample_rate, "negative_sample_rate", 0, LARGEST)
-        curve = fit_curve(spread, self.min_dist)
-        prepared = parametric.prepare(self, objects)
+        curve = fit_curve(self.spread, self.min_dist)
+        network, rows, settings = parametric.prepare(self, objects)
         if affinities is None:
-            k = self._size(objects.n)
-            weights = fuzzy_graph(
-                parametric.euclidean_graph(prepared.vectors, graph, k - 1), k
-            ).matrix
+            k = neighborhood_size(self.n_neighbors, objects.n)
+            weights = fuzzy_graph(parametric.euclidean_graph(rows.rows, graph, k - 1), k).matrix
         else:
             weights = joint_affinities(affinities, objects)
 
         def free_map() -> Array:
-            seed = prepared.settings.seed
+            seed = settings.seed
             random = np.random.RandomState(seed)
             fuzzy = with_data(weights, weights.data / weights.data.max())
-            start = spread_start("spectral", int(self.n_components), fuzzy, curve, random)
+            start = umap_start("spectral", int(self.n_components), fuzzy, curve, random)
             n_epochs = EPOCHS if objects.n <= LARGE else EPOCHS_IF_LARGE
             layout = Layout(
                 fuzzy,
@@ -216,14 +148,4 @@ class ParametricUMAP(NetworkEmbedder):
             return lay_out(layout, Monitor(n_epochs, "UMAP", verbose=self.verbose))[0]
 
         loss = fuzzy_cross_entropy(*curve, repulsion * rate)
-        parametric.train_on_pairs(self, prepared, weights, loss, free_map)
-
-    def _size(self, n: int) -> int:
-        """The size of a neighbourhood, with the object itself."""
-        k = checks.integer(self.n_neighbors, "n_neighbors", 2)
-        if k > n:
-            checks.warn(
-                f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of "
-                "them are each other's neighbours."
-            )
-        return min(k, n)
+        parametric.train_on_pairs(self, network, rows, settings, weights, loss, free_map)

@@ -1,4 +1,4 @@
-"""Networks that choose between places on a map instead of giving coordinates themselves.
+"""Encoders: networks that choose between places on a map, and those that a user gives.
 
 A map of neighbours has islands, and its coordinates jump between them. A network with coordinates
 as outputs must be very steep there, and what it learns of such a map is a blurred image. Choosing
@@ -7,7 +7,9 @@ one of many places is a classification, which jumps by nature.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from torch import nn
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.learned.networks.weights import Rows
 
 OBJECTS_PER_PLACE = 5
 FEWEST_PLACES, MOST_PLACES = 32, 2000
@@ -23,6 +26,7 @@ FEWEST_PLACES, MOST_PLACES = 32, 2000
 # above 1 puts it on the likelier one.
 FIRST_SHARPNESS, SHARPNESS = 2.0, 4.0
 ROUNDS = 20  # of k-means
+TRIED_ROWS = 32  # of X, to which a network of the user is applied
 
 
 def number_of_places(n: int) -> int:
@@ -31,23 +35,9 @@ def number_of_places(n: int) -> int:
 
 
 class PlaceMixture(nn.Module):
-    """The mean of places on a map, weighted by the softmax of the scores of a network.
+    """The mean of places on a map, weighted by the softmax of the scores of a network."""
 
-    Parameters
-    ----------
-    scores : Module
-        From rows to a score of each place.
-    count : int
-        Number of places, which are all 0 at first.
-    n_components : int
-
-    Attributes
-    ----------
-    sharpness : tensor, a number
-        Factor of the scores.
-    """
-
-    sharpness: torch.Tensor
+    sharpness: torch.Tensor  # factor of the scores
 
     def __init__(self, scores: nn.Module, count: int, n_components: int) -> None:
         super().__init__()
@@ -107,3 +97,35 @@ def k_means(Y: Array, count: int, seed: int) -> Array:
         used = sizes > 0
         centers[used] = (sums[used] / sizes[used, None]).astype(Y.dtype)
     return centers
+
+
+def copy_network(network: Any) -> nn.Module:
+    """A copy of a module given by the user, which is left as it is."""
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            f"network must be a torch.nn.Module from rows to coordinates, got {network!r}."
+        )
+    clone: nn.Module = copy.deepcopy(network)
+    return clone
+
+
+def check_network(network: nn.Module, rows: Rows, n_components: int) -> None:
+    """Raise ValueError unless a network maps rows to coordinates and can be trained."""
+    x = rows.take(slice(TRIED_ROWS))
+    wanted = f"(n, {x.shape[1]}) to one of shape (n, {n_components})"
+    expected = f"network must map a tensor of shape {wanted}, but"
+    try:
+        y = network.eval()(x)
+    except Exception as error:  # code of the user, which may raise anything
+        raise ValueError(f"{expected} raised {type(error).__name__}: {error}") from error
+    if not isinstance(y, torch.Tensor):
+        raise ValueError(f"{expected} returns an object of type {type(y).__name__}.")
+    if y.shape != (len(x), n_components):
+        raise ValueError(f"{expected} returns one of shape {tuple(y.shape)} for {len(x)} rows.")
+    if not torch.isfinite(y).all():
+        raise ValueError("network returns numbers that are not finite for the first rows of X.")
+    if not y.requires_grad:
+        raise ValueError(
+            "network cannot be trained: its output does not depend on a parameter with "
+            "requires_grad, or is detached from it."
+        )

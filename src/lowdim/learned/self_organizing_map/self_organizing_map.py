@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
-from lowdim.checks import Array
-from lowdim.distances.metrics import NAN_AWARE, resolve_metric
+from lowdim.checks import Array, fixed_random_state
+from lowdim.distances.metrics import NAN_AWARE
 from lowdim.distances.preparation import rescale_rows
 from lowdim.distances.units import exponent_of, scale_by_power
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.barycentric import decode
 from lowdim.estimator.decoders import NearestObjects
 from lowdim.estimator.fitted_state import Numbers, Sizes, any_number, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
-from lowdim.estimator.units import take_over
-from lowdim.learned.self_organizing_map.description import describe
-from lowdim.learned.self_organizing_map.parameters import UNITS_PER_ROOT, SOMParameters
+from lowdim.estimator.units import copy_fitted_state
 from lowdim.learned.self_organizing_map.prototypes import (
+    INITS,
     Prototypes,
     RelationalPrototypes,
     VectorPrototypes,
-    best_units,
-    metric_squares,
     relational_squares,
+    relational_start,
+    vector_start,
 )
-from lowdim.learned.self_organizing_map.starts import relational_start, vector_start
 from lowdim.learned.self_organizing_map.training import (
+    NEIGHBORHOODS,
     Schedule,
     interpolate_places,
     kernel,
@@ -41,13 +41,20 @@ from lowdim.learned.self_organizing_map.training import (
     train_online,
 )
 from lowdim.messages import argument
-from lowdim.numerics.unit_grid import UnitGrid
+from lowdim.numerics.unit_grid import UnitGrid, check_shape, choose_shape
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects, relative_dissimilarities
+from lowdim.objects.objects import (
+    MeasuredObjects,
+    Objects,
+    measured_objects,
+    relative_dissimilarities,
+)
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.scheduling import blocks, use_threads
 
 MEANS = ("euclidean", "cosine", "nan_euclidean")  # metrics under which vectors have a mean
+LAST_RADIUS = 0.8  # at 1 prototypes lie far inside of the data, at 0.5 neighbours part
+UNITS_PER_ROOT = 5.0  # units per square root of the number of objects (Vesanto 2000)
 
 
 def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
@@ -58,7 +65,8 @@ def _grid_shape(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} is not the shape of a grid of {units} units.")
 
 
-class SelfOrganizingMap(SOMParameters):
+@declare_parameters
+class SelfOrganizingMap(Iterative, Embedder):
     """Self-organizing map: prototypes on a grid, adjacent ones alike.
 
     grid + prototypes -> best unit of each object -> means over neighbourhoods that shrink
@@ -87,7 +95,8 @@ class SelfOrganizingMap(SOMParameters):
         to r and 0 beyond; or the product of both.
     radius : tuple of float, default=None
         First and last radius, in units of the spacing of the grid; it decreases geometrically.
-        None is from a quarter of the longer side (at least 1) to 1.
+        None is from a quarter of the longer side (at least 1) to 0.8. A smaller last radius lowers
+        the quantization error and raises the topographic error.
     learning_rate : tuple of float, default=(0.5, 0.1)
         First and last step size of training="online"; it decreases geometrically. With a much
         smaller last step size the prototypes cannot follow the shrinking neighbourhoods, and the
@@ -134,7 +143,7 @@ class SelfOrganizingMap(SOMParameters):
     shape_ : tuple of int
         Rows and columns. Units are numbered row by row.
     hits_ : array of shape (n_units,)
-        Number of objects of each unit.
+        Number of objects of each unit, or the sum of their weights.
     u_matrix_ : array of shape `shape_`
         Mean distance of each prototype to those of the adjacent units: large values are gaps.
     quantization_error_ : float
@@ -188,7 +197,6 @@ class SelfOrganizingMap(SOMParameters):
     """
 
     traits = Traits(
-        sentence="grid + prototypes -> best units -> means over neighbourhoods that shrink",
         keeps="which objects are alike, as places on a grid of prototypes",
         when="you want an ordered summary of the data by prototypes, and to look at one feature "
         "after the other",
@@ -207,7 +215,7 @@ class SelfOrganizingMap(SOMParameters):
         "coefficients_": Numbers("units n"),
         "medoids_": Numbers("units", "iu", 0, "n"),
         "units_": Numbers("n", "iu", 0, "units"),
-        "hits_": Numbers("units", "iu", 0),
+        "hits_": Numbers("units", "iuf", 0),
         "u_matrix_": Numbers("...", finite=False),
         "quantization_error_": any_number,
         "topographic_error_": any_number,
@@ -219,10 +227,6 @@ class SelfOrganizingMap(SOMParameters):
     }
     _needed = ("grid_", "shape_", "_fitted_gaps")
 
-    hits_: Array
-    _fitted_sums: Array
-    _fitted_counts: Array
-
     _units: ClassVar = {
         "embedding_": 0,
         "init": 1,
@@ -232,6 +236,22 @@ class SelfOrganizingMap(SOMParameters):
         "history_": 1,
         "_fitted_sums": 1,
     }
+
+    n_components: int = 2
+    _: KW_ONLY
+    shape: tuple[int, ...] | str = "auto"
+    topology: str = "hexagonal"
+    toroidal: bool = False
+    training: str = "batch"
+    neighborhood: str = "gaussian"
+    radius: tuple[float, float] | None = None
+    learning_rate: tuple[float, float] = (0.5, 0.1)
+    max_iter: int = 40
+    init: Any = "pca"
+    prototypes: str = "mean"
+    placement: str = "unit"
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
 
     # --- fit ----------------------------------------------------------------------------------
 
@@ -252,7 +272,26 @@ class SelfOrganizingMap(SOMParameters):
         needed |= {"coefficients_", "_fitted_scale", "_fitted_halves"}
         return needed | {"codebook_"} if vectors else needed
 
-    def _fit(self, objects: Objects) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train the map on the objects X.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            One object per row, or a matrix of dissimilarities if `metric` is "precomputed".
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each object counts, such as the number of observations that a row stands for;
+            not negative. The size of a grid of shape="auto" and the start do not depend on it.
+
+        Returns
+        -------
+        self
+        """
+        return self._check_and_fit(X, sample_weight=sample_weight)
+
+    def _fit(self, objects: Objects, sample_weight: Any = None) -> None:
         self._check_parameters()
         random = self._random()
         prototypes: Prototypes
@@ -261,7 +300,17 @@ class SelfOrganizingMap(SOMParameters):
             rows = self._rows(objects.rows, objects)
             grid, prototypes = vector_start(rows, objects.metric, self._new_grid, self.init, random)
         else:
-            grid, prototypes = self._relational_start(objects, random)
+            if not isinstance(self.init, str):
+                raise ValueError(
+                    f"{argument('init')} must be 'pca' or 'random' if prototypes are combinations "
+                    f"of objects (any metric but {', '.join(MEANS)}, or "
+                    f"{argument('prototypes', 'median')}); got an array."
+                )
+            D, self._fitted_scale = relative_dissimilarities(objects)
+            median = self.prototypes == "median"
+            grid, prototypes = relational_start(D, self._new_grid, self.init, random, median=median)
+        if sample_weight is not None:
+            prototypes.weights = checks.sample_weight(sample_weight, objects.n, zero=True)
         radius, monitor = self._radii(grid), self._monitor(self.max_iter)
         if self.training == "batch":
             self.history_ = train_batch(prototypes, grid, self.neighborhood, radius, monitor)
@@ -273,10 +322,50 @@ class SelfOrganizingMap(SOMParameters):
         self.n_iter_ = len(self.history_)
         self.shape_, self.grid_ = grid.shape, grid.coordinates.astype(objects.dtype)
         if isinstance(prototypes, RelationalPrototypes):
-            self._keep_relational(prototypes, objects)
+            self.coefficients_, self._fitted_halves = prototypes.coefficients, prototypes.halves
+            self.medoids_ = prototypes.squared_distances(slice(None)).argmin(axis=0)
+            if objects.has_vectors:
+                self.codebook_ = np.asarray(self.coefficients_ @ objects.vectors("codebook_"))
         self._describe(prototypes, grid)
         if isinstance(prototypes, VectorPrototypes):
             self._fitted_sums, self._fitted_counts = prototypes.sums(self.units_)
+
+    def _check_parameters(self) -> None:
+        checks.integer(self.n_components, "n_components", 1, 2)
+        checks.choice(self.topology, "topology", ("hexagonal", "rectangular"))
+        checks.choice(self.training, "training", ("batch", "online"))
+        checks.choice(self.neighborhood, "neighborhood", NEIGHBORHOODS)
+        checks.choice(self.prototypes, "prototypes", ("mean", "median"))
+        checks.choice(self.placement, "placement", ("unit", "interpolated"))
+        checks.integer(self.max_iter, "max_iter", 1)
+        if isinstance(self.init, str):
+            checks.choice(self.init, "init", INITS)
+        if self.prototypes == "median" and self.training == "online":
+            raise ValueError(
+                f"{argument('prototypes', 'median')} needs {argument('training', 'batch')}, got "
+                f"{argument('training', 'online')}."
+            )
+
+    def _new_grid(self, Y: Array) -> UnitGrid:
+        """The grid for objects with principal coordinates Y."""
+        options = self.n_components, self.topology, bool(self.toroidal)
+        if isinstance(self.shape, str) and self.shape == "auto":
+            units = UNITS_PER_ROOT * np.sqrt(len(Y))
+            shape = choose_shape(units, Y.std(axis=0), *options)
+        else:
+            shape = check_shape(self.shape, *options)
+        return UnitGrid(shape, *options[1:])
+
+    def _radii(self, grid: UnitGrid) -> Schedule:
+        if self.radius is None:
+            return Schedule(max(1.0, float(grid.periods.max()) / 4), LAST_RADIUS)
+        return Schedule(*checks.decreasing(self.radius, "radius", np.inf))
+
+    def _rates(self) -> Schedule:
+        return Schedule(*checks.decreasing(self.learning_rate, "learning_rate", 1.0))
+
+    def _random(self) -> np.random.RandomState:
+        return fixed_random_state(self.random_state)
 
     def _has_means(self, objects: Objects) -> bool:
         return objects.metric_name in MEANS and self.prototypes == "mean"
@@ -286,15 +375,16 @@ class SelfOrganizingMap(SOMParameters):
             super()._remember(objects)
 
     @property
-    def _training(self) -> Any:
+    def _training_objects(self) -> Any:
         if not hasattr(self, "_fitted_sums"):
-            return super()._training
-        exponent = getattr(self, "_fitted_exponent", 0)  # that of the codebook may be another
-        metric, rows = resolve_metric(
-            *self._metric_choice(), scale_by_power(self.codebook_, -exponent)
+            return super()._training_objects
+        exponent = self._fitted_exponent  # that of the codebook may be another
+        codebook = scale_by_power(self.codebook_, -exponent)
+        units = measured_objects(codebook, *self._metric_choice())
+        prepare = partial(rescale_rows, units.metric.prepare, exponent)
+        return MeasuredObjects(
+            units.rows, replace(units.metric, exponent=exponent, prepare=prepare)
         )
-        prepare = partial(rescale_rows, metric.prepare, exponent)
-        return MeasuredObjects(rows, replace(metric, exponent=exponent, prepare=prepare))
 
     def _rows(self, rows: Any, known: MeasuredObjects) -> Any:
         """Vectors as they are averaged: of unit length under the cosine distance."""
@@ -302,48 +392,28 @@ class SelfOrganizingMap(SOMParameters):
             return rows
         return unit_length(scale_by_power(rows, -exponent_of(rows)))
 
-    def _relational_start(
-        self, objects: Objects, random: np.random.RandomState
-    ) -> tuple[UnitGrid, RelationalPrototypes]:
-        if not isinstance(self.init, str):
-            raise ValueError(
-                f"{argument('init')} must be 'pca' or 'random' if prototypes are combinations of "
-                f"objects (any metric but {', '.join(MEANS)}, or "
-                f"{argument('prototypes', 'median')}); got an array."
-            )
-        D, self._fitted_scale = relative_dissimilarities(objects)
-        median = self.prototypes == "median"
-        return relational_start(D, self._new_grid, self.init, random, median=median)
-
-    def _keep_relational(self, prototypes: RelationalPrototypes, objects: Objects) -> None:
-        """What `transform` needs of a relational map."""
-        self.coefficients_, self._fitted_halves = prototypes.coefficients, prototypes.halves
-        self.medoids_ = prototypes.squared_distances(slice(None)).argmin(axis=0)
-        if objects.has_vectors:
-            self.codebook_ = np.asarray(self.coefficients_ @ objects.vectors("codebook_"))
-
     def _describe(self, prototypes: Prototypes, grid: UnitGrid) -> None:
-        """Set everything that follows from the prototypes."""
         if isinstance(prototypes, VectorPrototypes):
             self.codebook_ = prototypes.codebook
+        nearest, distances = prototypes.nearest(2)
+        first, second = grid.edges
+        gaps = prototypes.between(first, second)
+        # The cosine distance is half the squared distance of vectors of length 1.
+        cosine = isinstance(prototypes, VectorPrototypes) and prototypes.metric.name == "cosine"
+        self._fitted_gaps = 2 * gaps if cosine else gaps * gaps
         scale = getattr(self, "_fitted_scale", 1.0)
-        trained = describe(prototypes, grid)
-        self.units_, self.hits_ = trained.units, trained.hits
-        self.quantization_error_ = trained.quantization_error * scale
-        self.topographic_error_ = trained.topographic_error
-        self.u_matrix_ = (trained.u_matrix * scale).astype(self.grid_.dtype)
-        self._fitted_gaps = trained.squared_gaps
-        places = [
-            self._place(
-                grid, self.units_[part], lambda part=part: prototypes.squared_distances(part)
-            )
-            for part in blocks(len(self.units_), 1024)
-        ]
-        self.embedding_ = np.concatenate(places)
+        adjacent = np.maximum(np.bincount(first, minlength=grid.n), 1)
+        u_matrix = (np.bincount(first, gaps, minlength=grid.n) / adjacent).reshape(grid.shape)
+        self.u_matrix_ = (u_matrix * scale).astype(self.grid_.dtype)
+        self.units_ = nearest[:, 0].astype(np.int64)
+        self.hits_ = np.bincount(self.units_, prototypes.weights, minlength=grid.n)
+        self.quantization_error_ = prototypes.mean(distances[:, 0]) * scale
+        self.topographic_error_ = prototypes.mean(~grid.are_adjacent(*nearest.T))
+        self.embedding_ = self._places(self.units_, prototypes.squared_distances)
 
     # --- further training ---------------------------------------------------------------------
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train further with new objects, which need not be kept in memory together.
 
         The first call is `fit`. Later ones keep the grid. With training="batch" the sums of the
@@ -357,6 +427,8 @@ class SelfOrganizingMap(SOMParameters):
             New objects, as vectors.
         y : None
             Ignored.
+        sample_weight : array of shape (n_new,), default=None
+            How often each object counts, as in `fit`.
 
         Returns
         -------
@@ -365,7 +437,7 @@ class SelfOrganizingMap(SOMParameters):
             counts all objects.
         """
         if not hasattr(self, "grid_"):
-            return self.fit(X, y)
+            return self.fit(X, y, sample_weight)
         if not hasattr(self, "_fitted_sums"):
             raise ValueError(
                 "partial_fit needs vectors under the metric 'euclidean', 'cosine' or "
@@ -374,15 +446,16 @@ class SelfOrganizingMap(SOMParameters):
                 "make a relational map. Fit all objects at once."
             )
         with use_threads(self._n_jobs):
-            trained = self._in_unit
-            trained._train_further(self._new_objects(X))
+            trained = self._model_in_unit
+            trained._train_further(self._new_objects(X), sample_weight)
             if trained is not self:
-                take_over(self, trained, self._fitted_exponent)
+                copy_fitted_state(self, trained, self._fitted_exponent)
         return self
 
-    def _train_further(self, new: NewObjects) -> None:
-        rows, metric = self._rows(new.vectors(), self._training), self._training.metric
-        prototypes = VectorPrototypes(rows, metric, self.codebook_)
+    def _train_further(self, new: NewObjects, sample_weight: Any) -> None:
+        prototypes = self._vector_prototypes(new)
+        if sample_weight is not None:
+            prototypes.weights = checks.sample_weight(sample_weight, new.n, zero=True)
         grid, radius = self._grid, self._radii(self._grid).last
         if self.training == "online":
             step = self._rates().last
@@ -405,34 +478,37 @@ class SelfOrganizingMap(SOMParameters):
     def _grid(self) -> UnitGrid:
         return UnitGrid(tuple(self.shape_), self.topology, bool(self.toroidal))
 
+    def _vector_prototypes(self, new: NewObjects) -> VectorPrototypes:
+        """The prototypes of a map of vectors, with new objects."""
+        known = self._training_objects
+        rows = self._rows(new.vectors(), known)
+        rows = rows.astype(np.result_type(rows.dtype, self.codebook_.dtype), copy=False)
+        return VectorPrototypes(rows, known.metric, self.codebook_)
+
     def _nearest_units(self, new: NewObjects) -> Array:
         if hasattr(self, "_fitted_sums"):
-            known = self._training
-            rows = self._rows(new.vectors(), known)
-            return best_units(self.codebook_, rows, 1, known.metric)[0][:, 0].astype(np.int64)
+            return self._vector_prototypes(new).nearest(1)[0][:, 0].astype(np.int64)
         return backend().smallest(self._squares(new), 1)[0][:, 0].astype(np.int64)
 
     def _squares(self, new: NewObjects) -> Array:
         """Squared distances of new objects to all prototypes."""
         if hasattr(self, "_fitted_sums"):
-            known = self._training
-            return metric_squares(known.metric, self._rows(new.vectors(), known), self.codebook_)
+            return self._vector_prototypes(new).squared_distances(slice(None))
         D = new.distances() / self.coefficients_.dtype.type(self._fitted_scale)
         return relational_squares(D, self.coefficients_, self._fitted_halves)
 
     def _transform(self, new: NewObjects) -> Array:
-        grid, units = self._grid, self._nearest_units(new)
-        places = [
-            self._place(grid, units[part], lambda part=part: self._squares(new.subset(part)))
-            for part in blocks(new.n, 1024)
-        ]
-        return np.concatenate(places)
+        return self._places(self._nearest_units(new), lambda part: self._squares(new.subset(part)))
 
-    def _place(self, grid: UnitGrid, units: Array, squares: Any) -> Array:
+    def _places(self, units: Array, squares: Callable[[slice], Array]) -> Array:
+        """Coordinates of objects, from their units and squared distances to all prototypes."""
         if self.placement == "unit":
             return np.asarray(self.grid_[units])
-        places = interpolate_places(grid, units, squares(), self._fitted_gaps)
-        return places.astype(self.grid_.dtype)
+        places = [
+            interpolate_places(self._grid, units[part], squares(part), self._fitted_gaps)
+            for part in blocks(len(units), 1024)
+        ]
+        return np.concatenate(places).astype(self.grid_.dtype)
 
     def _inverse(self, Y: Array) -> Any:
         if not hasattr(self, "codebook_"):
@@ -456,4 +532,4 @@ class SelfOrganizingMap(SOMParameters):
         """
         check_is_fitted(self)
         with use_threads(self._n_jobs):
-            return self._in_unit._nearest_units(self._new_objects(X))
+            return self._model_in_unit._nearest_units(self._new_objects(X))

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim import checks
 from lowdim.backends.native.dense import product, symmetric_eigen
 from lowdim.checks import Array
 from lowdim.learned.self_organizing_map.prototypes import Kernel, Prototypes
@@ -25,16 +24,6 @@ class Schedule(NamedTuple):
 
     first: float
     last: float
-
-    @classmethod
-    def from_parameter(cls, value: Any, name: str, high: float) -> Schedule:
-        """From a parameter with two numbers in (0, high], of which the second is not larger."""
-        if not isinstance(value, tuple | list) or len(value) != 2:
-            raise ValueError(f"{name} must be a first and a last value, got {value!r}.")
-        first, last = (checks.real(v, name, 0, high, open_low=True) for v in value)
-        if last > first:
-            raise ValueError(f"{name} must not increase, got {value!r}.")
-        return cls(first, last)
 
     def at(self, share: float) -> float:
         """The value after a share of the training."""
@@ -70,7 +59,7 @@ def train_batch(
             history = saved["history"].tolist()
         for t in range(len(history), monitor.max_iter):
             units, distances = prototypes.nearest(1)
-            history.append(float(distances.mean(dtype=np.float64)))
+            history.append(prototypes.mean(distances[:, 0]))
             now = radius.at(t / max(monitor.max_iter - 1, 1))
             prototypes.update(units[:, 0], kernel(grid, now, neighborhood))
             if monitor(t + 1, history[-1], grid.coordinates[units[:, 0]]):
@@ -95,7 +84,7 @@ def train_online(
     """
     history: list[float] = []
     steps = max(monitor.max_iter * n - 1, 1)
-    known = grid.squared_distances(slice(None)) if grid.n <= LARGEST_TABLE else None
+    grid_squares = grid.squared_distances(slice(None)) if grid.n <= LARGEST_TABLE else None
 
     def state() -> dict[str, Any]:
         own = prototypes.state()
@@ -108,15 +97,15 @@ def train_online(
             random.set_state(saved["random"])
         for epoch in range(len(history), monitor.max_iter):
             total = 0.0
-            for turn, i in enumerate(random.permutation(n)):
+            for turn, i in enumerate(prototypes.order(n, random)):
                 share = (epoch * n + turn) / steps
                 now, size = radius.at(share), rate.at(share)
 
                 def pull(best: int, now: float = now, size: float = size) -> Array:
-                    if known is None:
+                    if grid_squares is None:
                         squares = grid.squared_distances(slice(best, best + 1))[0]
                     else:
-                        squares = known[best]
+                        squares = grid_squares[best]
                     return size * weights(squares, now, neighborhood)
 
                 total += prototypes.step(int(i), pull)
@@ -136,15 +125,8 @@ def interpolate_places(grid: UnitGrid, units: Array, squares: Array, gaps: Array
     and the displacement on the grid that fits these best is taken, but not farther than half way
     to the next unit (Goeppert and Rosenstiel 1993 interpolate between prototypes in this way).
 
-    Parameters
-    ----------
-    grid : UnitGrid
-    units : array of shape (n,)
-        The best units.
-    squares : array of shape (n, n_units)
-        Squared distances to all prototypes.
-    gaps : array of shape (n_edges,)
-        Squared distances of the prototypes of adjacent units, in the order of `grid.edges`.
+    `squares` has the squared distances of the objects to all prototypes, `gaps` those of the
+    prototypes of adjacent units, in the order of `grid.edges`.
     """
     first, second = grid.edges
     begins = np.searchsorted(first, np.arange(grid.n + 1))

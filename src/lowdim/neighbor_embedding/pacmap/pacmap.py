@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,31 +10,31 @@ from sklearn.utils.validation import column_or_1d
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, check_random_state
-from lowdim.estimator import Embedder
+from lowdim.checks import Array, fixed_random_state
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.estimator.footprint import Problem
 from lowdim.estimator.links import keep_known
-from lowdim.estimator.neighbors import neighbor_graph
-from lowdim.estimator.traits import Traits
+from lowdim.estimator.neighbors import graph_of_fit
+from lowdim.neighbor_embedding.anchors import pins, springs_and_start
 from lowdim.neighbor_embedding.descent import LARGEST_RATE
+from lowdim.neighbor_embedding.docs import PASSAGES
 from lowdim.neighbor_embedding.pacmap import pairs
-from lowdim.neighbor_embedding.pacmap.layout import CONSTANTS, PairLayout
-from lowdim.neighbor_embedding.starts import START_SIZE, layout_start
+from lowdim.neighbor_embedding.starts import START_SIZE, sne_start
 from lowdim.neighbor_embedding.stochastic_neighbors import PRECISE_UP_TO
 from lowdim.neighbor_embedding.umap.layout import lay_out
 from lowdim.neighbor_embedding.umap.targets import label_codes, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 MORE_NEIGHBORS = 50  # beyond n_neighbors, from which the near pairs are chosen
 START_EXTENT = 0.1  # standard deviation of the first coordinate of the start
+NEAR = pairs.CONSTANTS[0]
 PLACING_STEPS = 100  # for new objects
 
 
-class PaCMAP(Embedder):
+@declare_parameters
+class PaCMAP(Iterative, Embedder):
     """Pairwise controlled manifold approximation (PaCMAP), also LocalMAP.
 
     k-NN -> near, mid-near and further pairs -> three-phase layout
@@ -50,8 +51,7 @@ class PaCMAP(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the embedding.
+    $n_components
     n_neighbors : int or None, default=10
         Number of near pairs of each object. None is 10 up to 10,000 objects and 10 + 15 log10(n /
         10,000) for more.
@@ -68,26 +68,20 @@ class PaCMAP(Embedder):
         are drawn again among objects within this distance on the map, and near pairs that are far
         apart attract less. Clusters are separated more clearly.
     $metric
-    $metric_params
-    init : {"pca", "spectral", "random"} or array of shape (n_samples, n_components), default="pca"
-        Initial coordinates. "pca" is classical scaling if X holds dissimilarities. An array is used
-        as it is; others are scaled to a standard deviation of 0.1.
+    $start
+        An array is used as it is; others are scaled to a standard deviation of 0.1.
     random_state : int, RandomState or None, default=None
         Seed of the pairs and of init="random"; None is a fixed seed.
     $run
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the training objects.
+    $embedding
     near_pairs_, mid_pairs_, further_pairs_ : array of shape (n_pairs, 2)
         The pairs; with `local_distance` the further ones of the last iteration.
     scales_ : array of shape (n_samples,)
         Mean distance of each object to its fourth to sixth neighbours.
-    n_iter_ : int
-        Number of iterations.
-    n_features_in_ : int
-        Number of features seen in `fit`.
+    $counts
 
     See Also
     --------
@@ -103,9 +97,8 @@ class PaCMAP(Embedder):
     instead.
 
     `transform` keeps the training objects fixed and minimises the loss of the near pairs of each
-    new object. `transform(X_train)` returns exactly `embedding_`: an object at distance zero from a
-    training object gets the coordinates of that object. `inverse_transform` interpolates between
-    training vectors (barycentric weights).
+    new object.
+    $known
 
     References
     ----------
@@ -130,17 +123,17 @@ class PaCMAP(Embedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> near, mid-near and further pairs -> three-phase layout",
         keeps="neighbours, and the arrangement of clusters better than t-SNE and UMAP",
         when="one map is to show clusters and how they lie to each other, quickly",
         cost="n k per iteration and n k memory, neighbours aside",
-        extends="loss of the near pairs, map fixed; barycentric inverse",
+        extends="the loss of the near pairs against the fixed map; barycentric inverse",
         paper="Wang, Huang, Rudin and Shaposhnik 2021; LocalMAP: Wang, Sun, Huang and Rudin 2025",
         power=1.0,
         local_only=True,
         live=("learning_rate", "local_distance"),
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "near_pairs_": Numbers("* *", "iu", 0, "n"),
         "mid_pairs_": Numbers("* *", "iu", 0, "n"),
@@ -149,43 +142,19 @@ class PaCMAP(Embedder):
     }
     _needed = ("scales_",)
     _units: ClassVar = {"embedding_": 0, "scales_": 1}
+    _passages = PASSAGES
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = 10,
-        MN_ratio: float = 0.5,
-        FP_ratio: float = 2.0,
-        learning_rate: float = 1.0,
-        max_iter: int = 450,
-        local_distance: float | None = None,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.MN_ratio = MN_ratio
-        self.FP_ratio = FP_ratio
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.local_distance = local_distance
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int | None = 10
+    MN_ratio: float = 0.5
+    FP_ratio: float = 2.0
+    learning_rate: float = 1.0
+    max_iter: int = 450
+    local_distance: float | None = None
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    init: Any = "pca"
 
     def _memory(self, fit: Problem) -> float:
         wanted = self._n_wanted(fit.n)
@@ -198,9 +167,6 @@ class PaCMAP(Embedder):
     def _n_wanted(self, n: int) -> int:
         return min(self._counts(n)[0] + MORE_NEIGHBORS, n - 1)
 
-    def _reads_blocks(self) -> bool:
-        return True
-
     def fit(
         self,
         X: Any,
@@ -210,14 +176,15 @@ class PaCMAP(Embedder):
         near_pairs: Any = None,
         mid_pairs: Any = None,
         further_pairs: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> Self:
         """Compute `embedding_` from the objects X and, if given, their labels y.
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
-            of them, or a `NeighborGraph`.
+        $objects
         y : array of shape (n_samples,), default=None
             Labels, -1 or None for unknown ones.
         graph : NeighborGraph, default=None
@@ -226,18 +193,27 @@ class PaCMAP(Embedder):
         near_pairs, mid_pairs, further_pairs : array of shape (n_pairs, 2), default=None
             Pairs of numbers of objects, to be used instead of choosing them, such as `near_pairs_`
             of another fit.
+        $pins
+            Distant pins attract others only weakly: to lead a map, pin a fifth of the objects or
+            more.
+        sample_weight : array of shape (n_samples,), default=None
+            How many equal objects each row stands for: its pairs count as often, and it is drawn
+            as often as a partner. Only ratios count. Near pairs are those of different rows.
 
         Returns
         -------
         self
         """
-        return self._fit_to(
+        return self._check_and_fit(
             X,
             graph=graph,
             targets=y,
             near_pairs=near_pairs,
             mid_pairs=mid_pairs,
             further_pairs=further_pairs,
+            pinned=pinned,
+            pin_strength=pin_strength,
+            sample_weight=sample_weight,
         )
 
     def _fit(
@@ -248,38 +224,44 @@ class PaCMAP(Embedder):
         near_pairs: Any = None,
         mid_pairs: Any = None,
         further_pairs: Any = None,
+        pinned: Any = None,
+        pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> None:
-        n = objects.n
+        n, (n_near, n_mid, n_further) = objects.n, self._counts(objects.n)
         self._check_parameters(n)
-        n_near, n_mid, n_further = self._counts(n)
         labels = None if targets is None else label_codes(of_length(column_or_1d(targets), n))
-        neighbors = neighbor_graph(self, objects, graph, n_known(self, objects, graph), n_near)
-        random = check_random_state(0 if self.random_state is None else self.random_state)
-        seed = int(random.randint(2**31 - 1))
-        start = pair_start(self, objects, neighbors, random)
-        order = backend().stable_order(np.abs(start[:, 0]))
-        near, self.scales_ = pairs.near_pairs(neighbors, n_near, labels)
+        masses = None if sample_weight is None else checks.sample_weight(sample_weight, n)
+        neighbors, start, order, seed = begin(self, objects, graph, n_near)
+        near, self.scales_ = pairs.near_partners(neighbors, n_near, labels)
         dtype = neighbors.distances.dtype
         del neighbors  # before the layout
         if near_pairs is not None:
-            near = pairs.check_pairs(near_pairs, "near_pairs", n)
+            near = pairs.given_partners(near_pairs, "near_pairs", n)
         if mid_pairs is None:
-            mid_pairs = pairs.mid_pairs(objects, start, order, n_mid, seed, labels)
+            mid = pairs.mid_partners(objects, start, order, n_mid, seed, labels, masses)
+        else:
+            mid = pairs.given_partners(mid_pairs, "mid_pairs", n)
         if further_pairs is None:
-            further_pairs = pairs.further_pairs(near, start, order, n_further, seed)
-        mid = pairs.check_pairs(mid_pairs, "mid_pairs", n)
-        further = pairs.check_pairs(further_pairs, "further_pairs", n)
-        layout = PairLayout(
-            [near, mid, further], start, order, n_epochs=self.max_iter, seed=seed, **self._forces()
+            further = pairs.draw_others(near, start[order], order, n_further, seed)
+        else:
+            further = pairs.given_partners(further_pairs, "further_pairs", n)
+        anchors = pins(pinned, pin_strength, n, start.shape[1], start.dtype)
+        springs, start = springs_and_start(start, anchors, self.init)
+        layout = pairs.PairLayout(
+            [near, mid, further], start, order, self.max_iter, springs, seed=seed, masses=masses
         )
 
         def retune(changed: dict[str, Any]) -> None:
             self._check_parameters(n)
-            layout.rate, layout.reach = self._forces().values()
+            layout.rate, layout.reach = self.learning_rate, self.local_distance or 0.0
+
+        retune({})
 
         embedding, self.n_iter_ = lay_out(layout, self._monitor(self.max_iter, retune))
         self.embedding_ = embedding.astype(dtype, copy=False)
-        self.near_pairs_, self.mid_pairs_, self.further_pairs_ = near, mid, layout.further
+        partners = near, mid, layout.further
+        self.near_pairs_, self.mid_pairs_, self.further_pairs_ = map(pairs.as_pairs, partners)
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)
@@ -288,40 +270,40 @@ class PaCMAP(Embedder):
         if self.local_distance is not None:
             checks.real(self.local_distance, "local_distance", 0, open_low=True)
 
-    def _forces(self) -> dict[str, float]:
-        """Options of the layout that can be changed while it runs."""
-        reach = 0.0 if self.local_distance is None else float(self.local_distance)
-        return {"rate": float(self.learning_rate), "reach": reach}
-
     def _transform(self, new: NewObjects) -> Array:
-        n = len(self.embedding_)
-        nearest, distances = new.nearest(self._n_wanted(n) if n > 2 else 1, "auto")
-        own = pairs.neighbor_scales(distances)
-        near = pairs.nearest_scaled(nearest, distances, own, self.scales_, self._counts(n)[0])
-        return keep_known(
-            place_by_near_pairs(near, self.embedding_), self.embedding_, nearest, distances
-        )
+        return place_new(self, new, self._counts(len(self.embedding_))[0])
 
 
-def n_known(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> int:
-    """The number of neighbours that are wanted, or those of a graph that has fewer."""
+def begin(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int
+) -> tuple[NeighborGraph, Array, Array, int]:
+    """What PaCMAP and TriMap begin with: the neighbour graph, of at least so many neighbours; the
+    start, in the precision of the layout; the objects in the order of their random numbers; and the
+    seed of these numbers."""
     known = getattr(objects if graph is None else None, "graph", graph)
     most, wanted = getattr(known, "n_neighbors", None), estimator._n_wanted(objects.n)
-    return int(wanted if most is None else min(wanted, most))
-
-
-def pair_start(
-    estimator: Any, objects: Objects, graph: NeighborGraph, random: np.random.RandomState
-) -> Array:
-    """The start of PaCMAP and TriMap, in the precision of the layout."""
-    start = layout_start(estimator.init, int(estimator.n_components), objects, graph, random)
+    k = int(wanted if most is None else min(wanted, most))
+    neighbors = graph_of_fit(estimator, objects, graph, k, least)
+    random = fixed_random_state(estimator.random_state)
+    seed = int(random.randint(2**31 - 1))
+    start = sne_start(estimator.init, int(estimator.n_components), objects, neighbors, random)
     if isinstance(estimator.init, str):
         start = start * (START_EXTENT / START_SIZE)
     precise = objects.n <= PRECISE_UP_TO
-    return np.array(start, dtype=objects.dtype if precise else np.float32, order="C")
+    start = np.array(start, dtype=objects.dtype if precise else np.float32, order="C")
+    return neighbors, start, backend().stable_order(np.abs(start[:, 0])), seed
 
 
-def place_by_near_pairs(near: Array, embedding: Array, constant: float = CONSTANTS[0]) -> Array:
+def place_new(estimator: Any, new: NewObjects, count: int, constant: float = NEAR) -> Array:
+    """Coordinates of new objects by `count` near pairs of each; see `place_by_near_pairs`."""
+    Y = estimator.embedding_
+    nearest, distances = new.nearest(estimator._n_wanted(len(Y)), "auto")
+    own = pairs.neighbor_scales(distances)
+    near = backend().nearest_scaled(nearest, distances, own, estimator.scales_, count, None)
+    return keep_known(place_by_near_pairs(near, Y, constant), Y, nearest, distances)
+
+
+def place_by_near_pairs(near: Array, embedding: Array, constant: float = NEAR) -> Array:
     """Coordinates of new objects of least loss of their near pairs with training objects.
 
     The start is the partner of least loss. The loss d / (constant + d) is concave in the squared
@@ -332,6 +314,6 @@ def place_by_near_pairs(near: Array, embedding: Array, constant: float = CONSTAN
     d = 1 + np.square(partners[:, None] - partners[:, :, None]).sum(axis=3)
     Y = partners[np.arange(len(near)), (d / (constant + d)).sum(axis=2).argmin(axis=1)]
     for _ in range(PLACING_STEPS):
-        weights = (constant + 1 + np.square(partners - Y[:, None]).sum(axis=2)) ** -2
-        Y = np.einsum("mk,mkd->md", weights, partners) / weights.sum(axis=1)[:, None]
+        weights = 1 / np.square(constant + 1 + np.square(partners - Y[:, None]).sum(axis=2))
+        Y = (weights[:, :, None] * partners).sum(axis=1) / weights.sum(axis=1)[:, None]
     return np.asarray(Y.astype(embedding.dtype))

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.starts import spread_start
-from lowdim.neighbor_embedding.umap.output_spaces import start_dim
+from lowdim.neighbor_embedding.starts import umap_start
+from lowdim.neighbor_embedding.umap.curved import start_dim
 from lowdim.neighbor_embedding.umap.parameters import UMAPParameters
 from lowdim.runtime.scheduling import use_threads
 
@@ -19,19 +19,9 @@ if TYPE_CHECKING:
 
 
 def combine_models(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) -> UMAP:
-    """A model of a combination of the fuzzy graphs of two fitted models.
+    """A model of a combination of the fuzzy graphs of two fitted models of the same objects.
 
-    Parameters
-    ----------
-    left, right : UMAP
-        Fitted models of the same objects.
-    combine : callable
-        Function of two fuzzy graphs: `intersect`, `unite` or `subtract` of `matrices.fuzzy`.
-
-    Returns
-    -------
-    UMAP
-        With the parameters of `left`, without a density term and without `transform`.
+    It has the parameters of `left`, without a density term and without `transform`.
     """
     check_combinable(left, right)
     result: UMAP = clone(left).set_params(output_dens=False, densmap=False, unique=False)
@@ -39,7 +29,7 @@ def combine_models(left: UMAP, right: UMAP, combine: Callable[[Any, Any], Any]) 
         random = left._random()
         result.graph_ = combine(left.graph_, right.graph_)
         dim = start_dim(left.output_metric, int(left.n_components))
-        start = spread_start("spectral", dim, result.graph_, left._curve(), random)
+        start = umap_start("spectral", dim, result.graph_, left._curve(), random)
         result._lay_out(start.astype(result.graph_.dtype), random)
     return result
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.neighbor_graphs.graph import NeighborGraph, row_of_entries
 from lowdim.objects.neighbors import neighbors
-from lowdim.runtime.elementary import exp, log, log2
+from lowdim.runtime.elementary import exp, log, log2, power
 
 MIN_MEMBERSHIP = 1e-8  # of a missing edge, in an intersection
 
@@ -41,17 +42,10 @@ def fuzzy_graph(
 ) -> FuzzyGraph:
     """The fuzzy graph of a neighbour graph (the paper's algorithms 2 and 3).
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-    n_neighbors : int
-        k, which counts the object itself: the memberships of its neighbours sum to log2(k).
-    local_connectivity : float
-        Number of nearest neighbours with membership 1; may be fractional.
-    mix : float
-        1 combines the two arcs of an edge by the fuzzy union, 0 by the intersection.
-    disconnection : float
-        Neighbours at this distance or farther get membership 0.
+    `n_neighbors` counts the object itself. `local_connectivity`, which may be fractional, is the
+    number of nearest neighbours with membership 1. `mix` 1 combines the two arcs of an edge by the
+    fuzzy union, 0 by the intersection. Neighbours at the distance `disconnection` or farther get
+    membership 0.
     """
     arcs = graph.csr()
     distances = arcs.data
@@ -96,48 +90,29 @@ def log_radii_of_points(Y: Array, n_neighbors: int) -> Array:
     return radii
 
 
-def isolated_vertices(matrix: Any) -> Array:
-    """Which vertices of a fuzzy graph have no edge."""
-    return np.asarray(np.diff(matrix.indptr) == 0)
-
-
 def new_memberships(
     nearest: Array,
     distances: Array,
     n_neighbors: int,
-    known: FuzzyGraph,
+    graph: FuzzyGraph,
     reach: Array,
     *,
     local_connectivity: float = 1.0,
     mix: float = 1.0,
 ) -> Array:
-    """Memberships of the edges between new objects and their nearest training objects.
+    """Memberships (m, k) of the edges between new objects and their nearest training objects.
 
     Both arcs of an edge are combined, as in training. The arc from a training object to a new one
     has the membership that the training object's rho and sigma give, or 0 if the new object is
     farther away than its `reach`, the distance to its farthest neighbour.
-
-    Parameters
-    ----------
-    nearest, distances : arrays of shape (m, k)
-    n_neighbors, local_connectivity, mix
-        As in `fuzzy_graph`.
-    known : FuzzyGraph
-        Of the training objects.
-    reach : array
-        Distance of each training object to its farthest neighbour.
-
-    Returns
-    -------
-    array of shape (m, k)
     """
     m, k = distances.shape
     indptr = np.arange(m + 1, dtype=np.int64) * k
     flat = np.ascontiguousarray(distances).ravel()
     own, _, _ = backend().memberships(indptr, flat, log2(n_neighbors), local_connectivity)
     own = own.reshape(m, k)
-    beyond = np.maximum(distances - known.rho[nearest], 0)
-    sigma = known.sigma[nearest]
+    beyond = np.maximum(distances - graph.rho[nearest], 0)
+    sigma = graph.sigma[nearest]
     with np.errstate(invalid="ignore", divide="ignore"):
         theirs = np.where(beyond > 0, exp(-beyond / sigma), 1)
     theirs = np.where(distances <= reach[nearest], theirs, 0).astype(own.dtype)
@@ -147,8 +122,6 @@ def new_memberships(
 
 def as_matrix(nearest: Array, weights: Array, n: int) -> Any:
     """The CSR matrix of memberships of the edges between new objects and n training objects."""
-    from scipy.sparse import csr_array
-
     m, k = nearest.shape
     indptr = np.arange(m + 1, dtype=np.int32) * k
     matrix = csr_array((weights.ravel(), nearest.astype(np.int32).ravel(), indptr), shape=(m, n))
@@ -179,8 +152,6 @@ def subtract(left: Any, right: Any) -> Any:
 
 def _on_both(left: Any, right: Any) -> tuple[Any, Array, Array]:
     """The edges of either graph as a CSR matrix, and their memberships in each; 0 if missing."""
-    from scipy.sparse import csr_array
-
     either = csr_array(_ones(left) + _ones(right))
     either.sort_indices()
     return either, _on(either, left), _on(either, right)
@@ -196,9 +167,9 @@ def intersect(left: Any, right: Any, weight: float = 0.5) -> Any:
     least_a, least_b = _least(left), min(_least(right), 1e-4)
     in_a, in_b = np.where(a > 0, a, least_a), np.where(b > 0, b, least_b)
     if weight < 0.5:
-        data = in_a * in_b ** (weight / (1 - weight))
+        data = in_a * power(in_b, weight / (1 - weight))
     else:
-        data = in_a ** ((1 - weight) / weight) * in_b
+        data = power(in_a, (1 - weight) / weight) * in_b
     data = np.where((in_a > least_a) | (in_b > least_b), data, a + b)
     return connect_locally(with_data(either, data.astype(left.dtype)))
 
@@ -217,8 +188,6 @@ def connect_locally(matrix: Any) -> Any:
 
 def with_data(matrix: Any, data: Array) -> Any:
     """A CSR matrix with the same stored entries and other values."""
-    from scipy.sparse import csr_array
-
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

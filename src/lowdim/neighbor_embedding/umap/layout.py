@@ -14,15 +14,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.native.dense import dot
 from lowdim.checks import Array
+from lowdim.messages import argument
 from lowdim.neighbor_embedding.anchors import Spring
+from lowdim.neighbor_graphs.graph import row_of_entries
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.checkpoint import Resumable
 from lowdim.runtime.elementary import exp, log, power
 
 ALL_PAIRS_UP_TO = 512  # points up to which all points repel each other, without sampling
@@ -34,25 +39,15 @@ TRAVEL = 4000
 MOMENTUM = (0.5, 0.95)  # its least and largest value
 MOMENTUM_ALL_PAIRS = 0.8  # without sampling, where more would make the layout oscillate
 FIT_ROUNDS = 200  # of `fit_curve` at most
-AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is heard
+AT_ONCE = 0.2  # seconds of epochs that are run in one call of the backend, before Ctrl-C is noticed
 
 
 @dataclass(frozen=True)
 class Density:
     """densMAP's additional objective: the correlation of log radii in data and embedding.
 
-    Narayan, Berger and Cho (2021).
-
-    Parameters
-    ----------
-    radii : array
-        Log radii of the objects in the data.
-    weight : float
-        Of the additional objective.
-    share : float
-        Share of the epochs, at the end, in which it is used.
-    shift : float
-        Added to the variance of the log radii in the embedding.
+    It is used in the last `share` of the epochs. `shift` is added to the variance of the log radii
+    in the embedding (Narayan, Berger and Cho 2021).
     """
 
     radii: Array
@@ -61,23 +56,56 @@ class Density:
     shift: float
 
 
-class Layout:
+class EpochLayout(Resumable):
     """The state of a layout, which can be resumed: `run(n)` and `run(m)` equal `run(n + m)`.
 
-    Parameters
-    ----------
-    graph : symmetric CSR matrix
-        Memberships.
-    start : array of shape (n, dim)
-    curve : (a, b)
-        See the module.
-    n_epochs : int
-    learning_rate, repulsion, negative_sample_rate : float
-        Step size, weight of the repulsion, and number of negative samples per edge.
-    density : Density, default=None
-    seed : int
-    springs : sequence of Spring
-        They act after each epoch.
+    Vertices are stored in an order in which random numbers do not depend on that of the rows. The
+    springs act after each epoch.
+    """
+
+    scheduled = False  # whether the epochs depend on `n_epochs`
+    changing: ClassVar[tuple[str, ...]] = ("Y", "velocity", "epoch")
+
+    def __init__(
+        self, start: Array, order: Array, n_epochs: int, springs: Sequence[Spring] = ()
+    ) -> None:
+        self.order, self.rank = order, np.empty(len(order), dtype=np.int32)
+        self.rank[order] = np.arange(len(order), dtype=np.int32)
+        self.Y = start.take(order, axis=0)
+        self.velocity = np.zeros_like(self.Y)
+        self.epoch, self.n_epochs = 0, n_epochs
+        self.springs = [spring.renumber(order) for spring in springs]
+
+    @property
+    def embedding(self) -> Array:
+        """The coordinates, in the original order of the objects."""
+        return self.Y.take(self.rank, axis=0)
+
+    def run(self, epochs: int, *, loss: bool = False) -> float:
+        """Run some epochs; returns the loss before the last one, which may be 0 unless `loss`."""
+        value, end = 0.0, min(self.epoch + epochs, self.n_epochs)
+        while self.epoch < end:
+            last = self.epoch + 1 if self.springs else self._at_once(end)
+            value = self._advance(last, loss)
+            self.epoch = last
+            for spring in self.springs:
+                spring.pull(self.Y)
+        return value
+
+    def _at_once(self, end: int) -> int:
+        """The epoch up to which, at most `end`, `_advance` can go in one call."""
+        return end
+
+    def _advance(self, last: int, loss: bool) -> float:
+        """Run the epochs before `last`; returns the loss before the last one of them."""
+        raise NotImplementedError
+
+
+class Layout(EpochLayout):
+    """The layout of a fuzzy graph.
+
+    `curve` are a and b of the module, `negative_sample_rate` is the number of random points per
+    edge. A vertex of mass m attracts and repels others as m equal vertices do.
     """
 
     scheduled = True
@@ -87,29 +115,26 @@ class Layout:
         graph: Any,
         start: Array,
         *,
-        curve: tuple[float, float],
+        curve: tuple[float, ...],
         n_epochs: int,
         learning_rate: float = 1.0,
         repulsion: float = 1.0,
         negative_sample_rate: float = 5,
         density: Density | None = None,
+        masses: Array | None = None,
         seed: int = 0,
         springs: Sequence[Spring] = (),
     ) -> None:
-        n = len(start)
-        # Vertices are sorted along the first axis, so that neighbours are near in memory and random
-        # numbers do not depend on the order of the rows.
-        self.order = backend().stable_order(start[:, 0])
-        self.rank = np.empty(n, dtype=np.int32)
-        self.rank[self.order] = np.arange(n, dtype=np.int32)
+        # Vertices are sorted along the first axis, so that neighbours are near in memory.
+        super().__init__(start, backend().stable_order(start[:, 0]), n_epochs, springs)
         weights = graph.astype(start.dtype, copy=False)
+        self.masses = None
+        if masses is not None:
+            self.masses = (masses / masses.mean())[self.order].astype(start.dtype)
+            weights = weigh_targets(weights, masses)
         self.arcs = backend().layout_arcs(weights, self.rank)
-        self.n_arcs = int(weights.nnz)
-        self.Y = start.take(self.order, axis=0)
-        self.velocity = np.zeros_like(self.Y)
-        self.n_epochs, self.epoch, self.seed = n_epochs, 0, seed
+        self.seed = seed
         self.set_forces(curve, learning_rate, repulsion, negative_sample_rate)
-        self.springs = [spring.renumber(self.order) for spring in springs]
         self.density = density
         if density is not None:
             self.total = float(weights.data.sum(dtype=np.float64))
@@ -119,7 +144,7 @@ class Layout:
 
     def set_forces(
         self,
-        curve: tuple[float, float],
+        curve: tuple[float, ...],
         learning_rate: float,
         repulsion: float,
         negative_sample_rate: float,
@@ -129,48 +154,29 @@ class Layout:
         self.repulsion = repulsion * negative_sample_rate
         self.n_negatives = negatives_per_epoch(len(self.Y), negative_sample_rate)
 
-    @property
-    def embedding(self) -> Array:
-        """The coordinates, in the original order of the objects."""
-        return self.Y.take(self.rank, axis=0)
+    def _at_once(self, end: int) -> int:
+        if self._uses_density(self.epoch):
+            return self.epoch + 1
+        while end - 1 > self.epoch and self._uses_density(end - 1):
+            end -= 1
+        return end
 
-    def run(self, epochs: int, *, loss: bool = False) -> float:
-        """Run some epochs; returns the cross-entropy before the last one if `loss`, else 0."""
-        value, end = 0.0, min(self.epoch + epochs, self.n_epochs)
-        while self.epoch < end:
-            dense = self._uses_density(self.epoch)
-            last = end
-            if dense or self.springs:
-                last = self.epoch + 1
-            elif self.density is not None:
-                while last - 1 > self.epoch and self._uses_density(last - 1):
-                    last -= 1
-            value = backend().layout_epochs(
-                self.arcs,
-                self.Y,
-                self.velocity,
-                curve=self.curve,
-                rate=self.learning_rate,
-                momentum=self._momentum(),
-                repulsion=self.repulsion,
-                n_negatives=self.n_negatives,
-                epochs=(self.epoch, last, self.n_epochs),
-                seed=self.seed,
-                density=self._density_forces() if dense else None,
-                loss=loss,
-            )
-            self.epoch = last
-            for spring in self.springs:
-                spring.pull(self.Y)
-        return value
-
-    def state(self) -> dict[str, Any]:
-        """Everything that changes from epoch to epoch."""
-        return {"Y": self.Y, "velocity": self.velocity, "epoch": self.epoch}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state of the same layout."""
-        self.Y, self.velocity, self.epoch = state["Y"], state["velocity"], state["epoch"]
+    def _advance(self, last: int, loss: bool) -> float:
+        return backend().layout_epochs(
+            self.arcs,
+            self.Y,
+            self.velocity,
+            curve=self.curve,
+            rate=self.learning_rate,
+            momentum=self._momentum(),
+            repulsion=self.repulsion,
+            n_negatives=self.n_negatives,
+            epochs=(self.epoch, last, self.n_epochs),
+            seed=self.seed,
+            density=self._density_forces() if self._uses_density(self.epoch) else None,
+            masses=self.masses,
+            loss=loss,
+        )
 
     def _momentum(self) -> float:
         if not self.n_negatives:
@@ -178,7 +184,6 @@ class Layout:
         return float(np.clip(1 - self.n_epochs / TRAVEL, *MOMENTUM))
 
     def _uses_density(self, epoch: int) -> bool:
-        """Whether densMAP's objective is used in an epoch."""
         aim = self.density
         return aim is not None and aim.weight > 0 and epoch + 1 > (1 - aim.share) * self.n_epochs
 
@@ -190,7 +195,7 @@ class Layout:
         being the sum of the vertex's memberships in the embedding.
         """
         assert self.density is not None
-        mass, spread = backend().layout_radii(self.arcs, self.Y, self.curve)
+        mass, spread = backend().layout_radii(self.arcs, self.Y, (self.curve[0], self.curve[1]))
         mass = np.maximum(mass.astype(np.float64), 1e-12)
         radii = log(1e-8 + spread / mass)
         n = len(radii)
@@ -202,30 +207,8 @@ class Layout:
         return (gain / (mass * exp(radii))).astype(kind), (gain / mass).astype(kind)
 
 
-class Resumable(Protocol):
-    """A layout that runs some epochs at a time."""
-
-    Y: Array
-    epoch: int
-    n_epochs: int
-    scheduled: bool  # whether the epochs depend on `n_epochs`
-
-    @property
-    def embedding(self) -> Array:
-        """The coordinates, in the original order of the objects."""
-
-    def run(self, epochs: int, *, loss: bool = False) -> float:
-        """Run some epochs; returns the loss, which may be 0 unless `loss`."""
-
-    def state(self) -> dict[str, Any]:
-        """Everything that changes from epoch to epoch."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state of the same layout."""
-
-
 def lay_out(
-    layout: Resumable, monitor: Monitor, maps: dict[int, Array] | None = None
+    layout: EpochLayout, monitor: Monitor, maps: dict[int, Array] | None = None
 ) -> tuple[Array, int]:
     """Run a layout to its end, or until the monitor stops it; the map, and the epochs done.
 
@@ -257,12 +240,31 @@ def negatives_per_epoch(n: int, negative_sample_rate: float) -> int:
     return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(NEGATIVES_PER_RATE * negative_sample_rate))
 
 
+def weigh_targets(graph: Any, masses: Array) -> Any:
+    """The arcs of a graph with weights in proportion to the masses of their targets.
+
+    The total weight of a vertex, which decides how fast it moves, stays as it is.
+    """
+    rows, n = row_of_entries(graph.indptr), graph.shape[0]
+    data = graph.data * masses[graph.indices]
+    before = np.bincount(rows, graph.data, minlength=n)
+    after = np.bincount(rows, data, minlength=n)
+    data *= (before / np.where(after > 0, after, 1))[rows]
+    return csr_array((data.astype(graph.dtype), graph.indices, graph.indptr), shape=graph.shape)
+
+
 def fit_curve(spread: float, min_dist: float) -> tuple[float, float]:
     """a and b such that 1 / (1 + a d^2b) fits 1 up to min_dist and exp(-(d - min_dist) / spread)
     beyond.
 
     Least squares over 300 distances up to 3 * spread, by the method of Levenberg (1944).
     """
+    spread = checks.real(spread, "spread", 1e-50, 1e50)
+    if not 0 <= checks.real(min_dist, "min_dist") <= spread:
+        raise ValueError(
+            f"{argument('min_dist')} must lie between 0 and {argument('spread', spread)}, got "
+            f"{min_dist!r}."
+        )
     d, least = np.linspace(0, 3, 300)[1:], min_dist / spread  # in units of spread
     wanted, logs = np.where(d < least, 1.0, exp(least - d)), log(d)
 

@@ -12,19 +12,18 @@ import numpy as np
 from sklearn.utils import check_array
 
 from lowdim import checks
-from lowdim.checks import check_random_state
-from lowdim.distances.metrics import resolve_metric
+from lowdim.checks import Array
 from lowdim.distances.units import scale_by_power
-from lowdim.estimator import Embedder
-from lowdim.estimator.neighbors import neighbor_graph
+from lowdim.estimator import Embedder, declare_parameters
+from lowdim.estimator.neighbors import graph_of_fit
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.starts import SPREAD_STARTS
+from lowdim.neighbor_embedding.docs import PASSAGES
+from lowdim.neighbor_embedding.starts import UMAP_STARTS
+from lowdim.neighbor_embedding.umap.curved import SPACES, start_dim
 from lowdim.neighbor_embedding.umap.layout import fit_curve
-from lowdim.neighbor_embedding.umap.output_spaces import SPACES, start_dim
 from lowdim.neighbor_embedding.umap.targets import DISCRETE
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.neighbor_graphs.lists import lists_without_self
-from lowdim.objects.objects import GivenGraph, Objects
+from lowdim.objects.objects import GivenGraph, Objects, measured_objects
 from lowdim.runtime.callbacks import Callback, CheckpointFile
 
 LARGE = 10_000  # objects above which fewer epochs suffice
@@ -38,15 +37,14 @@ LARGEST = 1e6  # of factors of forces, and of a: products of them stay finite in
 LARGEST_POWER = 10.0  # of b, likewise
 ROUNDING = 1e-6  # relative error of distances at which they still count as the largest value
 NEW_EPOCHS = 100  # of `transform`, as in umap-learn
-LISTS = (list, tuple, np.ndarray)  # types of several epochs
+LISTS = (list, tuple, np.ndarray)  # types of several values
 
 
 PARAMETERS = """
 n_neighbors : int, default=15
     Size of a neighbourhood, including the object itself: small for detail, large for the
     overall structure.
-n_components : int, default=2
-    Dimension of the embedding.
+$n_components
 metric : str or callable, default="euclidean"
     Dissimilarity between two objects: the name of a SciPy metric, "gower", "nan_euclidean",
     "haversine", a function of two objects, or "precomputed" if X holds dissimilarities, a
@@ -54,12 +52,10 @@ metric : str or callable, default="euclidean"
     a gradient do in umap-learn, its first element is the distance.
 metric_kwds : dict, default=None
     Further arguments of the metric.
-output_metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}, default="euclidean"
+output_metric : {"euclidean", "haversine", "hyperboloid"}, default="euclidean"
     Distance in the embedding: of the plane or space, of the sphere (`embedding_` holds
-    colatitude and longitude in radians, n_components must be 2), of the hyperbolic space
-    (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid), or of normal
-    distributions in the plane (mean, variances along the axes of the ellipse and angle of the
-    first axis, n_components must be 5).
+    colatitude and longitude in radians, n_components must be 2), or of the hyperbolic space
+    (coordinates x of the points (x, sqrt(1 + x^2)) of a hyperboloid).
 output_metric_kwds : dict, default=None
     No effect; accepted for compatibility with umap-learn.
 n_epochs : int or list of int, default=None
@@ -154,110 +150,60 @@ global_weight : float, default=0.0
 """The passage on the parameters in the docstring of UMAP."""
 
 
+@declare_parameters
 class UMAPParameters(Embedder):
     """The parameters of UMAP and what follows from them; `PARAMETERS` describes them."""
 
-    _passages: ClassVar = {"parameters": PARAMETERS}
+    _passages: ClassVar = PASSAGES | {"parameters": PARAMETERS}
     _units: ClassVar = {"embedding_": 0, "rho_": 1, "sigma_": 1, "reach_": 1}
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        n_components: int = 2,
-        metric: Any = "euclidean",
-        metric_kwds: dict[str, Any] | None = None,
-        output_metric: str = "euclidean",
-        output_metric_kwds: dict[str, Any] | None = None,
-        n_epochs: Any = None,
-        learning_rate: float = 1.0,
-        init: Any = "spectral",
-        min_dist: float = 0.1,
-        spread: float = 1.0,
-        low_memory: bool = True,
-        n_jobs: int | None = -1,
-        set_op_mix_ratio: float = 1.0,
-        local_connectivity: float = 1.0,
-        repulsion_strength: float = 1.0,
-        negative_sample_rate: float = 5,
-        transform_queue_size: float = 4.0,
-        a: float | None = None,
-        b: float | None = None,
-        random_state: Any = None,
-        angular_rp_forest: bool = False,
-        target_n_neighbors: int = -1,
-        target_metric: Any = "categorical",
-        target_metric_kwds: dict[str, Any] | None = None,
-        target_weight: float = 0.5,
-        transform_seed: int = 42,
-        transform_mode: str = "embedding",
-        force_approximation_algorithm: bool = False,
-        verbose: bool = False,
-        tqdm_kwds: dict[str, Any] | None = None,
-        unique: bool = False,
-        densmap: bool = False,
-        dens_lambda: float = 2.0,
-        dens_frac: float = 0.3,
-        dens_var_shift: float = 0.1,
-        output_dens: bool = False,
-        disconnection_distance: float | None = None,
-        precomputed_knn: Any = (None, None, None),
-        callback: Callback | None = None,
-        global_weight: float = 0.0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_kwds = metric_kwds
-        self.output_metric = output_metric
-        self.output_metric_kwds = output_metric_kwds
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.init = init
-        self.min_dist = min_dist
-        self.spread = spread
-        self.low_memory = low_memory
-        self.n_jobs = n_jobs
-        self.set_op_mix_ratio = set_op_mix_ratio
-        self.local_connectivity = local_connectivity
-        self.repulsion_strength = repulsion_strength
-        self.negative_sample_rate = negative_sample_rate
-        self.transform_queue_size = transform_queue_size
-        self.a = a
-        self.b = b
-        self.random_state = random_state
-        self.angular_rp_forest = angular_rp_forest
-        self.target_n_neighbors = target_n_neighbors
-        self.target_metric = target_metric
-        self.target_metric_kwds = target_metric_kwds
-        self.target_weight = target_weight
-        self.transform_seed = transform_seed
-        self.transform_mode = transform_mode
-        self.force_approximation_algorithm = force_approximation_algorithm
-        self.verbose = verbose
-        self.tqdm_kwds = tqdm_kwds
-        self.unique = unique
-        self.densmap = densmap
-        self.dens_lambda = dens_lambda
-        self.dens_frac = dens_frac
-        self.dens_var_shift = dens_var_shift
-        self.output_dens = output_dens
-        self.disconnection_distance = disconnection_distance
-        self.precomputed_knn = precomputed_knn
-        self.callback = callback
-        self.global_weight = global_weight
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_neighbors: int = 15
+    n_components: int = 2
+    metric: Any = "euclidean"
+    metric_kwds: dict[str, Any] | None = None
+    output_metric: str = "euclidean"
+    output_metric_kwds: dict[str, Any] | None = None
+    n_epochs: Any = None
+    learning_rate: float = 1.0
+    init: Any = "spectral"
+    min_dist: float = 0.1
+    spread: float = 1.0
+    low_memory: bool = True
+    n_jobs: int | None = -1
+    set_op_mix_ratio: float = 1.0
+    local_connectivity: float = 1.0
+    repulsion_strength: float = 1.0
+    negative_sample_rate: float = 5
+    transform_queue_size: float = 4.0
+    a: float | None = None
+    b: float | None = None
+    random_state: Any = None
+    angular_rp_forest: bool = False
+    target_n_neighbors: int = -1
+    target_metric: Any = "categorical"
+    target_metric_kwds: dict[str, Any] | None = None
+    target_weight: float = 0.5
+    transform_seed: int = 42
+    transform_mode: str = "embedding"
+    force_approximation_algorithm: bool = False
+    verbose: bool = False
+    tqdm_kwds: dict[str, Any] | None = None
+    unique: bool = False
+    densmap: bool = False
+    dens_lambda: float = 2.0
+    dens_frac: float = 0.3
+    dens_var_shift: float = 0.1
+    output_dens: bool = False
+    disconnection_distance: float | None = None
+    precomputed_knn: Any = (None, None, None)
+    callback: Callback | None = None
+    global_weight: float = 0.0
+    checkpoint: CheckpointFile = None
+    warm_start: bool = False
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_components(n)
-        k = checks.integer(self.n_neighbors, "n_neighbors", 2)
-        if k > n:
-            checks.warn(
-                f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of "
-                "them are each other's neighbours."
-            )
+        neighborhood_size(self.n_neighbors, n)
         for name in ("set_op_mix_ratio", "target_weight", "dens_frac", "global_weight"):
             checks.real(getattr(self, name), name, 0, 1)
         for name in ("repulsion_strength", "negative_sample_rate", "learning_rate", "dens_lambda"):
@@ -273,16 +219,16 @@ class UMAPParameters(Embedder):
         if self.disconnection_distance is not None:
             checks.real(self.disconnection_distance, "disconnection_distance", 0, open_low=True)
         if isinstance(self.init, str):
-            checks.choice(self.init, "init", SPREAD_STARTS)
+            checks.choice(self.init, "init", UMAP_STARTS)
         if not isinstance(self.target_metric, str) or self.target_metric not in DISCRETE:
             try:
-                resolve_metric(self.target_metric, self.target_metric_kwds, np.zeros((2, 1)))
+                measured_objects(np.zeros((2, 1)), self.target_metric, self.target_metric_kwds)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{argument('target_metric')}: {error}") from None
         self._curve()
 
     def _check_epochs(self) -> None:
-        if not isinstance(self.n_epochs, LISTS):
+        if not isinstance(self.n_epochs, LISTS) or getattr(self.n_epochs, "ndim", 1) == 0:
             if self.n_epochs is not None:
                 checks.integer(self.n_epochs, "n_epochs", 0)
             return
@@ -290,10 +236,11 @@ class UMAPParameters(Embedder):
             raise ValueError(f"{argument('n_epochs')} is an empty list. Give one epoch or more.")
         for i, epoch in enumerate(self.n_epochs):
             checks.integer(epoch, f"n_epochs[{i}]", 1)
-        if self.output_metric != "euclidean" or self.checkpoint is not None or self.warm_start:
+        self._require_plane(f"A list as {argument('n_epochs')}")
+        if self.checkpoint is not None or self.warm_start:
             raise ValueError(
-                f"A list as {argument('n_epochs')} needs {argument('output_metric', 'euclidean')} "
-                f"and neither {argument('checkpoint')} nor {argument('warm_start')}."
+                f"A list as {argument('n_epochs')} needs neither {argument('checkpoint')} nor "
+                f"{argument('warm_start')}."
             )
 
     def _check_output_metric(self) -> None:
@@ -307,9 +254,13 @@ class UMAPParameters(Embedder):
                 f"{argument('n_components', wanted)}, got {self.n_components}."
             )
         if self.densmap:
+            self._require_plane(argument("densmap", True))
+
+    def _require_plane(self, purpose: str) -> None:
+        if self.output_metric != "euclidean":
             raise ValueError(
-                f"{argument('densmap', True)} needs {argument('output_metric', 'euclidean')}, "
-                f"got {self.output_metric!r}."
+                f"{purpose} needs {argument('output_metric', 'euclidean')}, got "
+                f"{self.output_metric!r}."
             )
 
     def _curve(self) -> tuple[float, float]:
@@ -319,21 +270,7 @@ class UMAPParameters(Embedder):
         if self.a is not None:
             a = checks.real(self.a, "a", 0, LARGEST, open_low=True)
             return a, checks.real(self.b, "b", 0, LARGEST_POWER, open_low=True)
-        spread = checks.real(self.spread, "spread", 1e-50, 1e50)
-        if not 0 <= checks.real(self.min_dist, "min_dist") <= spread:
-            raise ValueError(
-                f"{argument('min_dist')} must lie between 0 and "
-                f"{argument('spread', spread)}, got {self.min_dist!r}."
-            )
-        return fit_curve(spread, self.min_dist)
-
-    def _check_unique(self, objects: Objects, graph: NeighborGraph | None) -> None:
-        if not objects.has_table or graph is not None:
-            raise ValueError(
-                f"{argument('unique', True)} compares rows of numbers, but X was given as "
-                "dissimilarities, as arbitrary objects, or with a graph. Set "
-                f"{argument('unique', False)}."
-            )
+        return fit_curve(self.spread, self.min_dist)
 
     def _n_neighbors(self, n: int) -> int:
         """The size of a neighbourhood among n objects, including the object itself."""
@@ -348,23 +285,19 @@ class UMAPParameters(Embedder):
         epochs = EPOCHS if n <= LARGE else EPOCHS_IF_LARGE
         return epochs + EPOCHS_FOR_DENSITY if self.densmap else epochs
 
-    def _new_epochs(self) -> int:
-        return NEW_EPOCHS if self.n_epochs is None else int(np.max(self.n_epochs)) // 3
-
     @property
     def _start_dim(self) -> int:
         """Number of coordinates of the start: those that the space wants, unless it is given."""
         dim = int(self.n_components)
         return start_dim(self.output_metric, dim) if isinstance(self.init, str) else dim
 
-    def _memberships(self) -> dict[str, float]:
-        """Options of `fuzzy_graph` and `new_memberships`."""
+    def _membership_options(self) -> dict[str, float]:
         return {
             "local_connectivity": float(self.local_connectivity),
             "mix": float(self.set_op_mix_ratio),
         }
 
-    def _forces(self) -> dict[str, float]:
+    def _force_options(self) -> dict[str, float]:
         """Options of the layout, of training objects and of new ones."""
         return {
             "learning_rate": float(self.learning_rate),
@@ -383,10 +316,10 @@ class UMAPParameters(Embedder):
         metric = _distance_alone(self.metric) if callable(self.metric) else self.metric
         return metric, checks.keywords(self.metric_kwds, "metric_kwds")
 
-    def _nearest(self, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
+    def _neighbor_graph(self, objects: Objects, graph: NeighborGraph | None) -> NeighborGraph:
         """The graph to fit to: that of `precomputed_knn`, or else as in every method."""
         lists, k = self.precomputed_knn, self._n_wanted(objects.n)
-        listlike = isinstance(lists, tuple | list | np.ndarray)
+        listlike = isinstance(lists, LISTS) and getattr(lists, "ndim", 1) > 0
         if lists is not None and not (listlike and len(lists) >= 2):
             raise TypeError(
                 f"{argument('precomputed_knn')} must be a tuple of indices and distances, each of "
@@ -394,16 +327,26 @@ class UMAPParameters(Embedder):
             )
         listed = lists is not None and lists[0] is not None
         if listed and graph is None and not isinstance(objects, GivenGraph):
-            indices, distances = lists_without_self(
+            indices, distances = _lists_without_self(
                 lists[0], lists[1], objects.n, "precomputed_knn"
             )
             distances = scale_by_power(distances, -objects.exponent).astype(objects.dtype)
             return NeighborGraph(indices, distances, objects.metric_name).take(k)
-        return neighbor_graph(self, objects, graph, k, k)
+        return graph_of_fit(self, objects, graph, k, k)
 
     def _random(self) -> np.random.RandomState:
-        seed = 0 if self.random_state is None else self.random_state
-        return np.random.RandomState(check_random_state(seed).randint(2**31 - 1))
+        return np.random.RandomState(checks.fixed_seed(self.random_state))
+
+
+def neighborhood_size(n_neighbors: Any, n: int) -> int:
+    """The size of a neighbourhood among n objects, including the object itself, checked."""
+    k = checks.integer(n_neighbors, "n_neighbors", 2)
+    if k > n:
+        checks.warn(
+            f"{argument('n_neighbors', k)} is larger than the number of objects: all {n} of them "
+            "are each other's neighbours."
+        )
+    return min(k, n)
 
 
 def _distance_alone(metric: Callable[..., Any]) -> Callable[..., float]:
@@ -415,6 +358,35 @@ def _distance_alone(metric: Callable[..., Any]) -> Callable[..., float]:
         return value
 
     return distance
+
+
+def _lists_without_self(indices: Any, distances: Any, n: int, name: str) -> tuple[Array, Array]:
+    """Neighbour lists of n objects, as umap-learn has them, without each object's entry for itself.
+
+    -1 stands for a missing neighbour, which becomes the object itself at an infinite distance. If a
+    list does not hold the object itself, its last entry is left out. `name` is that of the
+    argument.
+    """
+    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
+    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != n:
+        raise ValueError(
+            f"{name} must hold indices and distances of shape ({n}, k), got "
+            f"{indices.shape} and {distances.shape}."
+        )
+    if indices.min() < -1 or indices.max() >= n:
+        raise ValueError(f"{name}: indices must lie in [0, {n}).")
+    known = distances[indices >= 0]
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise ValueError(f"{name}: distances must be finite and not negative.")
+    own = np.arange(n)[:, None]
+    itself = indices == own
+    itself[~itself.any(axis=1), -1] = True
+    itself &= itself.cumsum(axis=1) == 1
+    indices = indices[~itself].reshape(n, -1)
+    distances = distances[~itself].reshape(n, -1)
+    missing = indices < 0
+    indices = np.where(missing, own, indices).astype(np.int32)
+    return indices, np.where(missing, np.inf, distances)
 
 
 def rows_of(X: Any, ensure_all_finite: bool | str, metric: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Out-of-sample extension of UMAP: a layout of new objects against a fixed embedding."""
+"""The places of new objects on a map of UMAP, by their memberships to training objects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,28 @@ from scipy.sparse import csr_array
 
 from lowdim.backends import backend
 from lowdim.checks import Array
+from lowdim.neighbor_embedding.umap.curved import SPACES
 from lowdim.neighbor_embedding.umap.layout import negatives_per_epoch
-from lowdim.neighbor_embedding.umap.output_spaces import SPACES
+
+
+def place_among_placed(
+    nearest: Array, weights: Array, embedding: Array, metric: str, **options: Any
+) -> Array:
+    """Coordinates of new objects under a metric of the output, NaN if no edge determines them.
+
+    Edges to training objects without coordinates (NaN) are ignored. On a curved surface a new
+    object is placed at the weighted mean of its neighbours.
+    """
+    placed = np.asarray(np.isfinite(embedding).all(axis=1))
+    number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
+    nearest, weights = number[nearest], np.where(placed[nearest], weights, 0)
+    known = embedding[placed]
+    if metric == "euclidean":
+        Y = place_by_membership(nearest, weights, known, **options)
+    else:
+        Y = SPACES[metric].means(nearest, weights, known).astype(known.dtype)
+    Y[~(weights > 0).any(axis=1)] = np.nan
+    return Y
 
 
 def place_by_membership(
@@ -29,20 +49,7 @@ def place_by_membership(
 
     The start is the mean of the neighbours' coordinates, weighted by membership. In each epoch all
     new objects are repelled by the same random training objects, drawn by (seed, epoch), so that
-    the rows do not depend on each other.
-
-    Parameters
-    ----------
-    nearest, weights : arrays of shape (m, k)
-        Nearest training objects of each new object, and the memberships of the edges to them.
-    embedding : array of shape (n, dim)
-        Coordinates of the training objects, which stay fixed.
-    curve, n_epochs, learning_rate, repulsion, negative_sample_rate, seed
-        As in `lowdim.neighbor_embedding.umap.layout.Layout`.
-
-    Returns
-    -------
-    array of shape (m, dim)
+    the rows do not depend on each other. The options are those of `layout.Layout`.
     """
     m, k = nearest.shape
     share = weights.astype(np.float64)
@@ -67,34 +74,4 @@ def place_by_membership(
         seed=seed,
         fixed=np.ascontiguousarray(embedding),
     )
-    return Y
-
-
-def place_among_placed(
-    nearest: Array, weights: Array, embedding: Array, metric: str, **options: Any
-) -> Array:
-    """Coordinates of new objects under a metric of the output, NaN if no edge determines them.
-
-    Edges to training objects without coordinates (NaN) are ignored. On a curved surface a new
-    object is placed at the weighted mean of its neighbours.
-
-    Parameters
-    ----------
-    nearest, weights, embedding, **options
-        As in `place_by_membership`.
-    metric : {"euclidean", "haversine", "hyperboloid", "gaussian_energy"}
-
-    Returns
-    -------
-    array of shape (m, dim)
-    """
-    placed = np.asarray(np.isfinite(embedding).all(axis=1))
-    number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
-    nearest, weights = number[nearest], np.where(placed[nearest], weights, 0)
-    known = embedding[placed]
-    if metric == "euclidean":
-        Y = place_by_membership(nearest, weights, known, **options)
-    else:
-        Y = SPACES[metric].means(nearest, weights, known).astype(known.dtype)
-    Y[~(weights > 0).any(axis=1)] = np.nan
     return Y

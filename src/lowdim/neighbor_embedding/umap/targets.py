@@ -36,20 +36,10 @@ def intersect_targets(
 ) -> Any:
     """A fuzzy graph intersected with that of the objects' targets.
 
-    Parameters
-    ----------
-    matrix : CSR matrix of shape (n, n)
-        Memberships.
-    targets : array of shape (n,) or (n, n_targets)
-        Labels, of which the number -1, None and NaN are unknown ones; or numbers.
-    weight : float
-        From 0, where only the graph counts, to 1, where only the targets count.
-    metric : str or callable
-        One of `DISCRETE`, or the metric of numbers.
-    metric_params : dict
-        Further arguments of the metric.
-    n_neighbors : int
-        Size of a neighbourhood of numbers, including the object itself.
+    Targets are labels, of which the number -1, None and NaN are unknown ones, if the metric is in
+    `DISCRETE`; else numbers. `weight` is from 0, where only the graph counts, to 1, where only the
+    targets count. `n_neighbors` is the size of a neighbourhood of numbers, including the object
+    itself.
     """
     n = matrix.shape[0]
     if isinstance(metric, str) and metric in DISCRETE:

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
+from lowdim.estimator import Problem, Traits
 from lowdim.estimator.fitted_state import Numbers, graph_rule, number
-from lowdim.estimator.footprint import Problem
 from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import fitted_neighbors, join
-from lowdim.estimator.traits import Traits
 from lowdim.estimator.updating import Growth, update
 from lowdim.messages import argument
-from lowdim.neighbor_embedding.anchors import Anchors, Spring, hold, pins, start_at_pins, towards
-from lowdim.neighbor_embedding.starts import spread_start
+from lowdim.neighbor_embedding.anchors import Spring, hold, pins, springs_and_start
+from lowdim.neighbor_embedding.starts import umap_start
 from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
 from lowdim.neighbor_embedding.umap.combination import combine_models
-from lowdim.neighbor_embedding.umap.curved_layout import lay_out_on
+from lowdim.neighbor_embedding.umap.curved import SPACES, lay_out_on
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
 from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
-from lowdim.neighbor_embedding.umap.output_spaces import SPACES
-from lowdim.neighbor_embedding.umap.parameters import LISTS, UMAPParameters, rows_of
+from lowdim.neighbor_embedding.umap.parameters import LISTS, NEW_EPOCHS, UMAPParameters, rows_of
 from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
 from lowdim.objects.identical import identical_rows
+from lowdim.objects.neighbors import neighbors as search_neighbors
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import BlockedObjects, Objects
 
@@ -54,8 +54,7 @@ class UMAP(UMAPParameters):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the training objects.
+    $embedding
     embedding_list_ : array of shape (n_maps, n_samples, n_components)
         The maps after the epochs in `n_epochs`, if that is a list; the last is `embedding_`.
     graph_ : sparse array of shape (n_samples, n_samples)
@@ -90,9 +89,8 @@ class UMAP(UMAPParameters):
     start is random.
 
     `transform` keeps the training objects fixed and minimises the objective over the coordinates of
-    new objects, as if they had been part of the data. `transform(X_train)` returns exactly
-    `embedding_`: an object at distance zero from a training object gets the coordinates of that
-    object. `inverse_transform` interpolates between training vectors (barycentric weights).
+    new objects, as if they had been part of the data.
+    $known
 
     The density term is that of densMAP [Narayan2021]_.
 
@@ -126,25 +124,19 @@ class UMAP(UMAPParameters):
     """
 
     traits = Traits(
-        sentence="k-NN -> fuzzy graph -> cross-entropy layout",
         keeps="neighbours; clusters apart",
         when="many points whose clusters and their detail are to be seen, quickly",
         cost="n k per epoch and n k memory, neighbours aside",
-        extends="the same objective against the fixed map; barycentric inverse",
+        extends="the same loss against the fixed map; barycentric inverse",
         paper="McInnes, Healy and Melville 2018; densMAP: Narayan, Berger and Cho 2021",
         power=0.9,
         local_only=True,
         suggested=True,
-        live=(
-            "min_dist",
-            "spread",
-            "learning_rate",
-            "repulsion_strength",
-            "negative_sample_rate",
-        ),
+        live=("min_dist", "spread", "learning_rate", "repulsion_strength", "negative_sample_rate"),
         grows=True,
     )
 
+    _reads_blocks = True
     _attributes: ClassVar = {
         "embedding_": Numbers("n c", missing=True),
         "embedding_list_": Numbers("* n c", missing=True),
@@ -183,14 +175,13 @@ class UMAP(UMAPParameters):
         graph: NeighborGraph | None = None,
         pinned: Any = None,
         pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> Self:
         """Compute `embedding_` from the objects X and, if given, their targets y.
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            One object a row; with metric="precomputed" a matrix of dissimilarities, a sparse graph
-            of them, or a `NeighborGraph`.
+        $objects
         y : array of shape (n_samples,) or (n_samples, n_targets), default=None
             Labels, -1 or None for unknown ones; or numbers if `target_metric` is a metric.
         ensure_all_finite : {True, False, "allow-nan"}, default=True
@@ -199,36 +190,34 @@ class UMAP(UMAPParameters):
         graph : NeighborGraph, default=None
             The neighbour graph of X from `lowdim.neighbors`, with at least n_neighbors - 1
             neighbours, to be used instead of computing it.
-        pinned : array of shape (n_samples, n_components), default=None
-            Coordinates at which objects are held; NaN for those that are free.
-        pin_strength : float or array of shape (n_samples,), default=1.0
-            1 keeps pinned objects in their places. A smaller number is a spring: the share of its
-            distance by which an object returns to its place in each epoch.
+        $pins
+        sample_weight : array of shape (n_samples,), default=None
+            How many equal objects each row stands for: it attracts and repels others as so many
+            objects at one place do. Only ratios count. The neighbours of an object are other rows.
 
         Returns
         -------
         self
         """
         rows = rows_of(X, ensure_all_finite, self.metric)
-        pinning = {"pinned": pinned, "pin_strength": pin_strength}
-        return self._fit_to(rows, graph=graph, targets=y, **pinning)
+        return self._check_and_fit(
+            rows,
+            graph=graph,
+            targets=y,
+            pinned=pinned,
+            pin_strength=pin_strength,
+            sample_weight=sample_weight,
+        )
 
-    def fit_transform(  # type: ignore[override]  # positional, as in umap-learn
-        self,
-        X: Any,
-        y: Any = None,
-        ensure_all_finite: bool | str = True,
-        *,
-        graph: NeighborGraph | None = None,
-        pinned: Any = None,
-        pin_strength: Any = 1.0,
+    def fit_transform(
+        self, X: Any, y: Any = None, ensure_all_finite: bool | str = True, **fit_params: Any
     ) -> Any:
         """Fit to X and return `embedding_`; the parameters are those of `fit`.
 
         With `output_dens` the result is the tuple `embedding_`, `rad_orig_`, `rad_emb_`, and with
         transform_mode="graph" it is `graph_`.
         """
-        self.fit(X, y, ensure_all_finite, graph=graph, pinned=pinned, pin_strength=pin_strength)
+        self.fit(X, y, ensure_all_finite, **fit_params)
         if self.transform_mode == "graph":
             return self.graph_
         if self.output_dens:
@@ -237,9 +226,6 @@ class UMAP(UMAPParameters):
 
     # --- fit: neighbours -> fuzzy graph -> start -> layout ------------------------------------
 
-    def _reads_blocks(self) -> bool:
-        return True
-
     def _fit(
         self,
         objects: Objects,
@@ -247,38 +233,53 @@ class UMAP(UMAPParameters):
         targets: Any = None,
         pinned: Any = None,
         pin_strength: Any = 1.0,
+        sample_weight: Any = None,
     ) -> None:
         self._check_parameters(objects.n)
-        if (pinned is not None or self.global_weight > 0) and self.output_metric != "euclidean":
-            raise ValueError(
-                f"pinned and {argument('global_weight')} need "
-                f"{argument('output_metric', 'euclidean')}, got {self.output_metric!r}."
-            )
+        if pinned is not None or sample_weight is not None or self.global_weight > 0:
+            self._require_plane(f"pinned, sample_weight or {argument('global_weight')}")
         anchors = pins(pinned, pin_strength, objects.n, self._start_dim, objects.dtype)
+        masses = None if sample_weight is None else checks.sample_weight(sample_weight, objects.n)
         if self.unique:  # the others get the coordinates of the first of a set of identical rows
-            self._check_unique(objects, graph)
+            if not objects.has_table or graph is not None:
+                raise ValueError(
+                    f"{argument('unique', True)} compares rows of numbers, but X was given as "
+                    "dissimilarities, as arbitrary objects, or with a graph. Set "
+                    f"{argument('unique', False)}."
+                )
             self.unique_rows_, groups = identical_rows(objects.vectors("unique"))
             if targets is not None:
                 targets = of_length(np.asarray(targets), objects.n)[self.unique_rows_]
             objects = objects.subset(self.unique_rows_)
             anchors = None if anchors is None else anchors.renumber(self.unique_rows_)
+            masses = None if masses is None else np.bincount(groups, masses)
         random = self._random()
-        neighbors = self._nearest(objects, graph)
-        if targets is None and not self.unique and objects.in_memory:
+        neighbors = self._neighbor_graph(objects, graph)
+        if targets is None and masses is None and not self.unique and objects.in_memory:
             self._fitted_neighbors = neighbors
-        known = self._fuzzy_graph(neighbors)
-        self.graph_ = (
-            known.matrix if targets is None else self._intersect_targets(known.matrix, targets)
-        )
-        density, dtype = self._density(known, neighbors), neighbors.distances.dtype
-        del neighbors, known  # before the layout
+        fuzzy_graph = self._fuzzy_graph(neighbors)
+        self.graph_ = fuzzy_graph.matrix
+        if targets is not None:
+            k = int(self.target_n_neighbors)
+            self.graph_ = intersect_targets(
+                self.graph_,
+                targets,
+                float(self.target_weight),
+                metric=self.target_metric,
+                metric_params=self.target_metric_kwds,
+                n_neighbors=self._n_neighbors(objects.n) if k == -1 else k,
+            )
+        density, dtype = self._density(fuzzy_graph, neighbors), neighbors.distances.dtype
+        del neighbors, fuzzy_graph  # before the layout
         if self.transform_mode == "embedding":
             rows = objects.rows_for("init") if objects.is_table_without_gaps() else None
-            curve, dim = self._curve(), self._start_dim
-            start = spread_start(self._global_init(rows), dim, self.graph_, curve, random, rows)
-            springs = self._springs(start.astype(dtype), anchors)
-            start = start_at_pins(start.astype(dtype), anchors)
-            self._lay_out(start, random, density, springs)
+            curve, dim, init = self._curve(), self._start_dim, self.init
+            if self.global_weight > 0 and isinstance(init, str) and init == "spectral":
+                init = init if rows is None else "pca"  # which shows the large picture
+            start = umap_start(init, dim, self.graph_, curve, random, rows).astype(dtype)
+            weight = float(self.global_weight)
+            springs, start = springs_and_start(start, anchors, self.init, weight, BALANCE)
+            self._lay_out(start, random, density, springs, masses=masses)
         if self.unique:
             for name in ("embedding_", "rad_orig_", "rad_emb_"):
                 if hasattr(self, name):
@@ -286,44 +287,17 @@ class UMAP(UMAPParameters):
             if hasattr(self, "embedding_list_"):
                 self.embedding_list_ = self.embedding_list_[:, groups]
 
-    def _global_init(self, rows: Any) -> Any:
-        """The kind of start; principal components in place of eigenvectors for `global_weight`."""
-        spectral = isinstance(self.init, str) and self.init == "spectral"
-        return "pca" if self.global_weight > 0 and spectral and rows is not None else self.init
-
-    def _springs(self, start: Array, anchors: Anchors | None) -> list[Spring]:
-        """The pulls of `global_weight` and of pinned objects."""
-        springs: list[Spring] = []
-        if self.global_weight > 0:
-            springs.append(towards(start, float(self.global_weight), BALANCE))
-        if anchors is not None:
-            springs.append(anchors)
-        return springs
-
     def _fuzzy_graph(self, graph: NeighborGraph) -> FuzzyGraph:
         k = self._n_neighbors(graph.n_objects)
-        memberships = fuzzy.fuzzy_graph(
-            graph, k, disconnection=self._disconnection, **self._memberships()
+        fuzzy_graph = fuzzy.fuzzy_graph(
+            graph, k, disconnection=self._disconnection, **self._membership_options()
         )
-        self.rho_, self.sigma_, self.reach_ = memberships.rho, memberships.sigma, graph.reach()
-        return memberships
+        self.rho_, self.sigma_, self.reach_ = fuzzy_graph.rho, fuzzy_graph.sigma, graph.reach()
+        return fuzzy_graph
 
-    def _intersect_targets(self, matrix: Any, targets: Any) -> Any:
-        """The intersection of the fuzzy graph of the data with that of the targets."""
-        k = int(self.target_n_neighbors)
-        return intersect_targets(
-            matrix,
-            targets,
-            float(self.target_weight),
-            metric=self.target_metric,
-            metric_params=self.target_metric_kwds,
-            n_neighbors=self._n_neighbors(matrix.shape[0]) if k == -1 else k,
-        )
-
-    def _density(self, known: FuzzyGraph, graph: NeighborGraph) -> Density | None:
-        """The density term of densMAP, if it is used."""
+    def _density(self, fuzzy_graph: FuzzyGraph, graph: NeighborGraph) -> Density | None:
         if self.densmap or self.output_dens:
-            self.rad_orig_ = fuzzy.log_radii(known.matrix, graph.adjacency("union"))
+            self.rad_orig_ = fuzzy.log_radii(fuzzy_graph.matrix, graph.adjacency("union"))
         if not self.densmap:
             return None
         return Density(self.rad_orig_, self.dens_lambda, self.dens_frac, self.dens_var_shift)
@@ -335,6 +309,7 @@ class UMAP(UMAPParameters):
         density: Density | None = None,
         springs: Sequence[Spring] = (),
         tail: float = 1.0,
+        masses: Array | None = None,
     ) -> None:
         """Set `embedding_` to the layout of `graph_`, by the last share `tail` of the epochs."""
         self.a_, self.b_ = self._curve()
@@ -343,35 +318,27 @@ class UMAP(UMAPParameters):
             "curve": (self.a_, self.b_),
             "n_epochs": n_epochs,
             "seed": int(random.randint(2**31 - 1)),
-            **self._forces(),
+            **self._force_options(),
         }
         listed = self.n_epochs if isinstance(self.n_epochs, LISTS) and tail == 1 else ()
         maps: dict[int, Array] = {int(epoch): start for epoch in sorted(listed)}
         if self.output_metric == "euclidean":
-            layout = Layout(self.graph_, start, density=density, springs=springs, **options)
+            layout = Layout(
+                self.graph_, start, density=density, springs=springs, masses=masses, **options
+            )
             layout.epoch = n_epochs - round(tail * n_epochs)
 
             def retune(changed: dict[str, Any]) -> None:
                 self._check_parameters(len(start))
                 self.a_, self.b_ = self._curve()
-                layout.set_forces((self.a_, self.b_), **self._forces())
+                layout.set_forces((self.a_, self.b_), **self._force_options())
 
             result = lay_out(layout, self._monitor(n_epochs, retune), maps)
         else:
             space = SPACES[self.output_metric]
             result = lay_out_on(space, self.graph_, start, self._monitor(n_epochs), **options)
         self.embedding_, self.n_iter_ = result
-        self._leave_out_isolated()
-        if maps:
-            done = [Y for epoch, Y in maps.items() if epoch < self.n_iter_]
-            self.embedding_list_ = np.stack([*done, self.embedding_])
-            self.embedding_list_[:, np.isnan(self.embedding_[:, 0])] = np.nan
-        if self.output_dens:
-            self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))
-
-    def _leave_out_isolated(self) -> None:
-        """Set the coordinates of objects without edges to NaN."""
-        alone = fuzzy.isolated_vertices(self.graph_)
+        alone = np.diff(self.graph_.indptr) == 0
         if alone.any():
             checks.warn(
                 f"{int(alone.sum())} objects have no edge in the fuzzy graph; their coordinates "
@@ -379,11 +346,17 @@ class UMAP(UMAPParameters):
                 f"{argument('set_op_mix_ratio')} or {argument('n_neighbors')}."
             )
             self.embedding_[alone] = np.nan
+        if maps:
+            done = [Y for epoch, Y in maps.items() if epoch < self.n_iter_]
+            self.embedding_list_ = np.stack([*done, self.embedding_])
+            self.embedding_list_[:, np.isnan(self.embedding_[:, 0])] = np.nan
+        if self.output_dens:
+            self.rad_emb_ = fuzzy.log_radii_of_points(self.embedding_, int(self.n_neighbors))
 
     # --- more objects: joined graph -> fuzzy graph -> last epochs of the layout ----------------
 
     def update(self, X: Any, ensure_all_finite: bool | str = True) -> Self:
-        """Add new objects to the map, near which the old ones stay.
+        """Add new objects to the map, near which the old ones stay; see `Embedder.update`.
 
         Parameters
         ----------
@@ -396,9 +369,7 @@ class UMAP(UMAPParameters):
         -------
         self
             `embedding_` and the other fitted attributes are those of the old objects and, after
-            them, the new ones. The attribute `drift_`, of shape (n_old,), is the distance by which
-            each old object has moved on the map. `drift_score_` is a number that says whether a
-            fresh fit is due: above 1, which also causes a warning.
+            them, the new ones; `drift_` and `drift_score_` say how far the old ones have moved.
 
         Raises
         ------
@@ -412,32 +383,19 @@ class UMAP(UMAPParameters):
         The fuzzy graph is that of all objects. The layout repeats the last 5 % of the epochs, in
         which steps are small, from the old map and the places that `transform` gives to the new
         objects; after each epoch an old object returns by a fiftieth of its displacement.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from lowdim import UMAP
-        >>> X = load_digits().data
-        >>> umap = UMAP(n_epochs=100).fit(X[:400]).update(X[400:500])
-        >>> umap.embedding_.shape
-        (500, 2)
         """
         update(self, rows_of(X, ensure_all_finite, self.metric))
         return self
 
     def _update(self, new: NewObjects) -> Growth:
-        if self.output_metric != "euclidean":
-            raise ValueError(
-                f"UMAP.update needs {argument('output_metric', 'euclidean')}, got "
-                f"{self.output_metric!r}. Fit again to all objects."
-            )
+        self._require_plane("UMAP.update")
         objects, graph = join(self, new, fitted_neighbors(self))
         old, placed, before = self.embedding_, self._transform(new), self.n_iter_
         self._check_parameters(objects.n)
-        known = self._fuzzy_graph(graph)
-        self.graph_, self._fitted_neighbors = known.matrix, graph
+        fuzzy_graph = self._fuzzy_graph(graph)
+        self.graph_, self._fitted_neighbors = fuzzy_graph.matrix, graph
         anchors = hold(old, placed, UPDATE_HOLD, graph.distances.dtype)
-        density, random = self._density(known, graph), self._random()
+        density, random = self._density(fuzzy_graph, graph), self._random()
         self._lay_out(anchors.places, random, density, [anchors], UPDATE_EPOCHS)
         self.n_iter_ = before + round(UPDATE_EPOCHS * self.n_iter_)
         if hasattr(self, "embedding_list_"):  # of the old objects
@@ -474,9 +432,9 @@ class UMAP(UMAPParameters):
         nearest, distances = new.nearest(k - 1, "auto")
         far = distances >= self._disconnection
         distances = np.where(far, np.asarray(np.inf, distances.dtype), distances)
-        known = FuzzyGraph(self.graph_, self.rho_, self.sigma_)
+        fuzzy_graph = FuzzyGraph(self.graph_, self.rho_, self.sigma_)
         weights = fuzzy.new_memberships(
-            nearest, distances, k, known, self.reach_, **self._memberships()
+            nearest, distances, k, fuzzy_graph, self.reach_, **self._membership_options()
         )
         if embedding is None:
             return fuzzy.as_matrix(nearest, weights, len(self.rho_))
@@ -486,9 +444,9 @@ class UMAP(UMAPParameters):
             embedding,
             self.output_metric,
             curve=(self.a_, self.b_),
-            n_epochs=self._new_epochs(),
+            n_epochs=NEW_EPOCHS if self.n_epochs is None else int(np.max(self.n_epochs)) // 3,
             seed=checks.integer(self.transform_seed, "transform_seed", 0, 2**63 - 1),
-            **self._forces(),
+            **self._force_options(),
         )
         return keep_known(Y, embedding, nearest, distances)
 
@@ -501,11 +459,7 @@ class UMAP(UMAPParameters):
         return super()._new_objects(X)
 
     def _inverse(self, Y: Array) -> Any:
-        if self.output_metric != "euclidean":
-            raise ValueError(
-                "inverse_transform interpolates in Euclidean space, but "
-                f"{argument('output_metric', self.output_metric)}."
-            )
+        self._require_plane("inverse_transform")
         return super()._inverse(Y)
 
     @property
@@ -536,6 +490,16 @@ class UMAP(UMAPParameters):
     def _raw_data(self) -> Any:
         """The training vectors, which `umap.plot.diagnostic` reads."""
         return self.X_fit_
+
+    @property
+    def _knn_search_index(self) -> Any:
+        """What `umap.plot.diagnostic` asks for more neighbours of the training objects."""
+        return SimpleNamespace(query=self._nearest_with_itself)
+
+    def _nearest_with_itself(self, X: Any, k: int) -> tuple[Array, Array]:
+        graph = search_neighbors(X, k - 1, metric=self.metric, metric_params=self.metric_kwds)
+        itself = np.arange(len(graph.indices), dtype=graph.indices.dtype)[:, None]
+        return np.hstack([itself, graph.indices]), np.pad(graph.distances, ((0, 0), (1, 0)))
 
     @property
     def _listed_neighbors(self) -> NeighborGraph:

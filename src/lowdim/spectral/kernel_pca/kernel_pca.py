@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +11,8 @@ from sklearn.exceptions import NotFittedError
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.matrices import check_square
-from lowdim.distances.metrics import euclidean
-from lowdim.estimator import Embedder
-from lowdim.estimator.fitted_state import Numbers, Rule, graph_rule, number
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
+from lowdim.estimator import Embedder, Problem, Traits, declare_parameters
+from lowdim.estimator.fitted_state import Numbers, number
 from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import top_eigenpairs
 from lowdim.numerics.eigensolvers import Eigenpairs
@@ -29,27 +27,23 @@ from lowdim.numerics.kernels import (
     kernel_matrix,
     resolve_kernel,
 )
-from lowdim.objects.new_objects import MeasuredNewObjects, NewDissimilarities, NewObjects
-from lowdim.objects.objects import MeasuredObjects, Objects, is_precomputed
+from lowdim.objects.new_objects import NewDissimilarities, NewObjects
+from lowdim.objects.objects import Objects, is_precomputed
 from lowdim.runtime.context import current
-from lowdim.spectral.kernel_pca.graph_kernels import (
-    GRAPH_KERNELS,
-    STATE_RULES,
-    GraphKernel,
-    graph_kernel,
-)
-from lowdim.spectral.kernel_pca.kernel_eigenpairs import positive_part
 from lowdim.spectral.kernel_pca.preimage import (
     fixed_point_preimages,
     learn_preimages,
     learned_preimages,
 )
-from lowdim.spectral.projection import kernel_projection, unit_axes
+from lowdim.spectral.scaling import kernel_projection, unit_axes
 from lowdim.spectral.similarities import Similarities, similarities_of
 
-KERNELS = (*NAMES, *ALIASES, *GRAPH_KERNELS, "precomputed")
+NEGATIVE = {np.float32: 1e-5, np.float64: 1e-10}  # share of the largest that is no rounding error
+ZERO = {np.float32: 2e-7, np.float64: 1e-12}  # share of the largest up to which a value counts as 0
+KERNELS = (*NAMES, *ALIASES, "precomputed")
 
 
+@declare_parameters
 class KernelPCA(Embedder):
     """Kernel principal component analysis: principal components in the feature space of a kernel.
 
@@ -61,8 +55,7 @@ class KernelPCA(Embedder):
         Dimension of the map; None: the number of non-zero eigenvalues.
     kernel : str or callable, default="linear"
         "linear", "poly" ("polynomial"), "rbf" ("gaussian"), "laplacian", "sigmoid" or "cosine";
-        "isomap", "lle", "diffusion" or "commute_time", which the neighbour graph of the training
-        objects defines (see Notes); "precomputed"; or a function k(x, y) of two vectors.
+        "precomputed"; or a function k(x, y) of two vectors.
     gamma : float, default=None
         Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
     degree : float, default=3
@@ -70,19 +63,15 @@ class KernelPCA(Embedder):
     coef0 : float, default=1
         Constant in "poly" and "sigmoid".
     kernel_params : dict, default=None
-        Further arguments of a kernel function, or parameters of a graph kernel. "isomap" has
-        n_neighbors (5) or radius; "lle" n_neighbors (5) and reg (1e-3); "diffusion" and
-        "commute_time" n_neighbors (10) or radius, symmetry, weights and t as in
-        LaplacianEigenmaps; "diffusion" also time (1.0). All have disconnected ("join" or "raise").
+        Further arguments of a kernel function.
     alpha : float, default=1.0
         Ridge of the learned pre-images.
     fit_inverse_transform : bool, default=False
         Learn pre-images by kernel ridge regression. Without it, pre-images of the Gaussian kernel
-        are found by fixed-point iteration, and those of graph kernels by interpolation.
+        are found by fixed-point iteration.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
         Solver of the eigenproblem; "randomized" is the same as "arpack".
-    tol : float, default=0.0
-        Accuracy of the iterative eigensolver; 0 stands for machine precision.
+    $tol
     max_iter : int, default=None
         Largest number of iterations of the eigensolver.
     iterated_power : int or "auto", default="auto"
@@ -98,8 +87,7 @@ class KernelPCA(Embedder):
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
+    $embedding
     eigenvalues_ : array of shape (n_components,)
         Eigenvalues of the centred kernel matrix, descending.
     eigenvectors_ : array of shape (n_samples, n_components)
@@ -110,36 +98,21 @@ class KernelPCA(Embedder):
         The factor used.
     dual_coef_ : array of shape (n_samples, n_features)
         Coefficients of the learned pre-images; with fit_inverse_transform only.
-    graph_ : NeighborGraph
-        The neighbour graph; with graph kernels only.
 
     See Also
     --------
     is_positive_semidefinite : tests whether a matrix is a kernel matrix.
-    ClassicalMDS : kernel MDS, from the distances in feature space.
+    ClassicalMDS : the same from distances.
 
     Notes
     -----
-    Time is n^2 per iteration and memory one n x n matrix. The kernels "lle", "diffusion" and
-    "commute_time" take time n^3; the methods named below compute the same axes from sparse
-    matrices.
+    Time is n^2 per iteration and memory one n x n matrix.
 
     `transform` is equation 15 of [1]_, with the new kernel values centred as those of the training
     objects were. ``transform(X_train)`` equals `embedding_` to rounding.
 
-    Graph kernels show that other spectral methods are kernel PCA [2]_. Their maps are equal up to
-    the sign and the stated scale of each coordinate, and so are those of new objects [3]_:
-
-    - "isomap", -1/2 J D^2 J of geodesic distances D: `Isomap`, with the same scale. It is not
-      positive semidefinite where the manifold is not flat.
-    - "lle", lambda_max I - M: `LocallyLinearEmbedding`, coordinates times the root of
-      lambda_max - mu for eigenvalues mu of M. A new object is reconstructed from its neighbours,
-      so that ``transform(X_train)`` equals `embedding_` up to the ridge.
-    - "commute_time", the pseudo-inverse of the graph Laplacian L:
-      ``LaplacianEigenmaps(normalization="none")``, coordinates over the root of its eigenvalues
-      lambda. Squared distances are proportional to commute times of the random walk.
-    - "diffusion", exp(-time L) [4]_: the same axes times exp(-time lambda / 2). These are the axes
-      of `DiffusionMap`, too, if all degrees of the graph are equal.
+    Isomap, locally linear embedding and Laplacian eigenmaps are kernel PCA too, with kernels that
+    the neighbour graph defines [2]_.
 
     References
     ----------
@@ -147,10 +120,6 @@ class KernelPCA(Embedder):
        eigenvalue problem", Neural Computation 10, 1998.
     .. [2] J. Ham, D. D. Lee, S. Mika, B. Schoelkopf, "A kernel view of the dimensionality reduction
        of manifolds", ICML, 2004.
-    .. [3] Y. Bengio et al., "Out-of-sample extensions for LLE, Isomap, MDS, Eigenmaps, and spectral
-       clustering", NIPS, 2004.
-    .. [4] R. I. Kondor, J. Lafferty, "Diffusion kernels on graphs and other discrete input spaces",
-       ICML, 2002.
 
     Examples
     --------
@@ -162,19 +131,11 @@ class KernelPCA(Embedder):
     >>> Y = lowdim.KernelPCA(2).fit_transform(X)
     >>> np.allclose(abs(Y), abs(lowdim.PCA(2).fit_transform(X)))
     True
-
-    With the kernel of Isomap it is Isomap.
-
-    >>> X, _ = lowdim.data.swiss_roll(100, random_state=0)
-    >>> model = lowdim.KernelPCA(2, kernel="isomap", kernel_params={"n_neighbors": 8}).fit(X)
-    >>> np.allclose(abs(model.embedding_), abs(lowdim.Isomap(n_neighbors=8).fit_transform(X)))
-    True
     """
 
     traits = Traits(
-        sentence="centre(K) -> top eigenvectors",
         keeps="variance in feature space",
-        when="a kernel knows what makes your objects alike",
+        when="a kernel describes which objects are similar",
         cost="n^2 per iteration, n^2 memory",
         extends="kernel projection; pre-images by fixed point or ridge regression",
         paper="Schoelkopf, Smola and Mueller 1998; Mika et al. 1999; Bakir et al. 2004",
@@ -183,7 +144,6 @@ class KernelPCA(Embedder):
 
     _attributes: ClassVar = {
         "embedding_": Numbers("n c", empty=True),
-        "graph_": graph_rule,
         "eigenvalues_": Numbers("c"),
         "eigenvectors_": Numbers("n c"),
         "kernel_means_": Numbers("n"),
@@ -193,68 +153,34 @@ class KernelPCA(Embedder):
     }
     _needed = ("eigenvalues_", "eigenvectors_", "kernel_means_", "kernel_mean_", "gamma_")
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
-        tol: float = 0.0,
-        max_iter: int | None = None,
-        iterated_power: int | str = "auto",
-        remove_zero_eig: bool = False,
-        random_state: Any = None,
-        copy_X: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.n_jobs = n_jobs
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    eigen_solver: str = "auto"
+    tol: float = 0.0
+    max_iter: int | None = None
+    iterated_power: int | str = "auto"
+    remove_zero_eig: bool = False
+    random_state: Any = None
+    copy_X: bool = True
+    n_jobs: int | None = None
 
     def _memory(self, fit: Problem) -> float:
-        graph_kernels = {"isomap": 3.0, "lle": 4.0, "diffusion": 5.0, "commute_time": 5.0}
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         tiles = {"cosine": 2, "rbf": 4}.get(kernel, 0) * min(1.0, TILE * current().threads / fit.n)
-        search = fit.search if kernel in graph_kernels else 0.0
-        copies = (float(bool(self.copy_X)) + tiles) * fit.vectors + search
-        return graph_kernels.get(kernel, 1.0) * fit.square + copies + fit.eigenvectors
-
-    def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
-        known = isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
-        return {"_fitted_kernel_state": STATE_RULES[self.kernel]} if known else {}
-
-    def _needs(self, state: dict[str, Any]) -> set[str]:
-        own = {"graph_", "_fitted_kernel_state"} if self._variants(state) else set()
-        return super()._needs(state) | own
+        copies = (float(bool(self.copy_X)) + tiles) * fit.vectors
+        return copies + fit.square + fit.eigenvectors
 
     def _unit_of(self, name: str) -> float:
-        state = ("_fitted_kernel_state.geodesics", "_fitted_kernel_state.vectors")
-        if name in ("kernel_params.radius", *state):
-            return 1
-        if name in ("kernel_params.t", "_fitted_kernel_state.t"):
-            return 2
         if name == "dual_coef_":
             return -1 if self.kernel == "linear" else 1
-        if self.kernel not in ("linear", "isomap"):
+        if self.kernel != "linear":
             return 0
         products = ("eigenvalues_", "kernel_means_", "kernel_mean_")
         return 1 if name == "embedding_" else 2 if name in products else 0
@@ -262,9 +188,7 @@ class KernelPCA(Embedder):
     @property
     def _follows_unit(self) -> bool:  # type: ignore[override]
         """Other kernels are functions of vectors in the user's unit."""
-        return isinstance(self.kernel, str) and (
-            self.kernel in ("linear", "cosine") or self._from_graph
-        )
+        return isinstance(self.kernel, str) and self.kernel in ("linear", "cosine")
 
     def _fit(self, objects: Objects) -> None:
         self._check_parameters()
@@ -275,13 +199,13 @@ class KernelPCA(Embedder):
         eigenpairs = top_eigenpairs(
             centered_kernel(K),
             n if k is None else min(n, checks.integer(k, "n_components", 1)),
-            solver=self._eigen_solver(),
+            solver=self.eigen_solver,
             tol=self.tol,
             max_iter=self.max_iter,
             seed=self.random_state,
         )
         del K
-        values, vectors = positive_part(eigenpairs, k, drop_zeros=self.remove_zero_eig)
+        values, vectors = _positive_part(eigenpairs, k, drop_zeros=self.remove_zero_eig)
         self.eigenvalues_ = values.astype(objects.dtype, copy=False)
         self.eigenvectors_ = vectors.astype(objects.dtype, copy=False)
         self.embedding_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
@@ -301,18 +225,9 @@ class KernelPCA(Embedder):
             )
         self.X_fit_ = rows.copy() if self.copy_X else rows
         self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
-        if not self._from_graph:
-            return kernel_matrix(self.X_fit_, self._kernel)
-        kernel = graph_kernel(self.kernel, self.kernel_params)
-        K = kernel.matrix(objects)
-        self.graph_, self._fitted_kernel_state = kernel.graph_, kernel.state_
-        return K
+        return kernel_matrix(self.X_fit_, self._kernel)
 
     def _transform(self, new: NewObjects) -> Array:
-        if self._from_graph:
-            eigenpairs = Eigenpairs(self.eigenvalues_, self.eigenvectors_)
-            Y = self._graph_kernel().place(new, eigenpairs)
-            return Y.astype(self.embedding_.dtype, copy=False)
         K = new.vectors()
         if hasattr(self, "X_fit_"):
             K = cross_kernel(K, self.X_fit_, self._kernel)
@@ -321,8 +236,6 @@ class KernelPCA(Embedder):
 
     def _inverse(self, Y: Array) -> Any:
         Y = Y.astype(self.embedding_.dtype, copy=False)
-        if self._from_graph:
-            return super()._inverse(Y)
         if hasattr(self, "dual_coef_"):
             return learned_preimages(Y, self.embedding_, self.dual_coef_, self._kernel)
         if self._kernel.name != "rbf" or is_sparse(self.X_fit_):
@@ -346,22 +259,6 @@ class KernelPCA(Embedder):
             params=self.kernel_params,
         )
 
-    @property
-    def _from_graph(self) -> bool:
-        """Whether the neighbour graph of the training objects defines the kernel."""
-        return isinstance(self.kernel, str) and self.kernel in GRAPH_KERNELS
-
-    def _graph_kernel(self) -> GraphKernel:
-        """The graph kernel with what was fitted."""
-        kernel = graph_kernel(self.kernel, self.kernel_params)
-        kernel.graph_, kernel.state_ = self.graph_, self._fitted_kernel_state
-        return kernel
-
-    def _eigen_solver(self) -> str:
-        if self._from_graph and self.eigen_solver == "auto":
-            return GRAPH_KERNELS[self.kernel].eigen_solver
-        return self.eigen_solver
-
     def _check_parameters(self) -> None:
         if not callable(self.kernel):
             checks.choice(self.kernel, "kernel", KERNELS)
@@ -369,13 +266,6 @@ class KernelPCA(Embedder):
         if self.fit_inverse_transform and is_precomputed(self.kernel):
             raise ValueError(
                 f"Cannot {argument('fit_inverse_transform')} with a precomputed kernel."
-            )
-        if self.fit_inverse_transform and self._from_graph:
-            raise ValueError(
-                f"{argument('fit_inverse_transform', True)} needs a kernel that is a function of "
-                f"two vectors, but {argument('kernel', self.kernel)} is defined by the training "
-                f"objects alone. Set {argument('fit_inverse_transform', False)}: inverse_transform "
-                "then interpolates."
             )
 
     def _objects(self, X: Any) -> Objects:
@@ -387,11 +277,7 @@ class KernelPCA(Embedder):
 
     def _new_objects(self, X: Any) -> NewObjects:
         if not is_precomputed(self.kernel):
-            new = super()._new_objects(X)
-            if not self._from_graph:
-                return new
-            known = self._in_unit.X_fit_
-            return MeasuredNewObjects(new.vectors(), MeasuredObjects(known, euclidean()))
+            return super()._new_objects(X)
         K = checks.vectors(X)
         self._check_features(K, "euclidean", fitting=False)
         return NewDissimilarities(K)
@@ -401,3 +287,34 @@ class KernelPCA(Embedder):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def _positive_part(
+    eigenpairs: Eigenpairs, n_components: int | None, *, drop_zeros: bool
+) -> tuple[Array, Array]:
+    """Eigenpairs without negative values; values that are rounding errors are set to zero.
+
+    n_components is the number that the user asked for; None: as many as are positive. With
+    `drop_zeros` eigenvalues that are zero are left out, rather than kept with a warning.
+    """
+    values, vectors = eigenpairs
+    precision = np.float32 if values.dtype == np.float32 else np.float64
+    size = max(float(values.max(initial=0.0)), 0.0)
+    worst = float(values.min(initial=0.0))
+    if -worst > max(NEGATIVE[precision] * size, 1e-10) and n_components is not None:
+        raise ValueError(
+            "There are significant negative eigenvalues among the "
+            f"{argument('n_components', n_components)} largest ({worst:g} against {size:g}): the "
+            "kernel is not positive semidefinite. Ask for fewer components."
+        )
+    values = np.where(values > ZERO[precision] * size, values, 0).astype(vectors.dtype)
+    positive = int((values > 0).sum())
+    if n_components is None or drop_zeros:
+        return values[:positive], vectors[:, :positive]
+    if len(values) > positive:
+        checks.warn(
+            f"{argument('n_components', n_components)} exceeds the number of non-zero eigenvalues "
+            f"of the centred kernel matrix, {positive}: the other components are 0. Ask for fewer "
+            f"components, or set {argument('remove_zero_eig', True)}."
+        )
+    return values, vectors

@@ -5,59 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.numerics.kernels import Kernel, cross_kernel, gaussian, kernel_matrix
-from lowdim.numerics.linear_systems import solve_positive
 from lowdim.runtime.scheduling import blocks, run
 
 MAX_ITER = 200
+SMALL = 512  # rows of a matrix that is copied, so that one that is not definite can be solved too
 BLOCK_ROWS = 64  # points handled at once
 
 
 def fixed_point_preimages(
-    Y: Array,
-    X: Array,
-    embedding: Array,
-    gammas: Array,
-    gamma: float,
-    *,
-    tol: float = 1e-6,
+    Y: Array, X: Array, embedding: Array, axes: Array, gamma: float, *, tol: float = 1e-6
 ) -> Array:
     """Pre-images under a Gaussian kernel by the iteration of Mika et al. (1999).
 
     The feature-space point with coordinates y is sum_i c_i phi(x_i). Its pre-image solves
     z = sum_i c_i k(z, x_i) x_i / sum_i c_i k(z, x_i). The iteration starts from the training
     vector whose coordinates are nearest to y; a point whose denominator vanishes stays there.
-
-    Parameters
-    ----------
-    Y : array of shape (m, dim)
-        Coordinates.
-    X : array of shape (n, d)
-        Training vectors.
-    embedding : array of shape (n, dim)
-        Their coordinates.
-    gammas : array of shape (dim, n)
-        From coordinates to the coefficients c_i, up to centring.
-    gamma : float
-        Of the Gaussian kernel exp(-gamma |x - z|^2).
-    tol : float
-        Smallest step, in units of the largest centred coordinate of X.
-
-    Returns
-    -------
-    array of shape (m, d)
+    From coordinates to the coefficients c_i, up to centring, leads `axes`. The iteration ends with
+    steps below `tol`, in units of the largest centred coordinate of X.
     """
     center = X.mean(axis=0)
     shifted = X - center
 
     def one(rows: slice) -> Array:
         target = Y[rows]
-        coefficients = target @ gammas + 1.0 / len(X)
-        coefficients -= (target @ gammas).sum(axis=1, keepdims=True) / len(X)
+        coefficients = target @ axes + 1.0 / len(X)
+        coefficients -= (target @ axes).sum(axis=1, keepdims=True) / len(X)
         gaps = ((target[:, None, :] - embedding[None, :, :]) ** 2).sum(axis=2)
         z = shifted[gaps.argmin(axis=1)]
         active = np.arange(len(z))
@@ -98,3 +76,15 @@ def learn_preimages(embedding: Array, X: Any, kernel: Kernel, alpha: float) -> A
 def learned_preimages(Y: Array, embedding: Array, coefficients: Array, kernel: Kernel) -> Array:
     """The vectors that the regression of `learn_preimages` predicts for coordinates Y."""
     return backend().matmul(cross_kernel(Y, embedding, kernel), coefficients)
+
+
+def solve_positive(A: Array, B: Array) -> Array:
+    """Solve A X = B for a positive definite A, which is overwritten."""
+    small = len(A) <= SMALL
+    try:  # the transpose is in the order that LAPACK takes without a copy
+        factor = cho_factor(A.T, overwrite_a=not small, check_finite=False)
+    except np.linalg.LinAlgError:
+        if not small:
+            raise
+        return np.asarray(np.linalg.lstsq(A, B, rcond=None)[0])
+    return np.asarray(cho_solve(factor, B, check_finite=False))

@@ -9,48 +9,56 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import bsr_array, csr_array
+from scipy.sparse import bsr_array, csr_array, eye_array
 
 from lowdim import checks
 from lowdim.backends import backend
 from lowdim.checks import Array
 from lowdim.messages import argument
-from lowdim.numerics.operators import symmetric_lu
+from lowdim.numerics.eigenpairs import bottom_eigenpairs
+from lowdim.numerics.eigensolvers import symmetric_lu
+from lowdim.objects.objects import Objects
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.context import current
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
-from lowdim.spectral.maximum_variance.edge_lengths import Lengths
+from lowdim.spectral.laplacian import laplacian, weight_matrix
+from lowdim.spectral.maximum_variance.lengths import Lengths
 from lowdim.spectral.maximum_variance.semidefinite import symmetric
 
 EDGES_AT_ONCE = 4096  # in a block of the Hessian of the programme in few functions
 BLOCKS_AT_ONCE = 16  # whose Hessians are in memory at the same time
 FACTOR_FLOPS = 4e9  # of one coordinate, up to which a step is computed by a factorisation
+BYTES_PER_ENTRY = 12  # of SuperLU's factors: a number and an index
+SAMPLES = (500, 2000)  # objects of the samples by which memory is estimated
 CG_STEPS, CG_TOLERANCE = 300, 1e-3  # of a step by conjugate gradients
 WORST_ERROR = 0.2  # relative error of a length above which a fit that did not converge warns
 
 
+def smooth_functions(lengths: Lengths, count: int, random_state: Any) -> Array:
+    """The bottom eigenvectors of the graph Laplacian (Weinberger, Sha, Zhu and Saul 2006).
+
+    They are orthonormal in the coordinates of `Lengths.incidence`, in which a function is
+    multiplied by the root of the masses of the points.
+    """
+    eigenpairs = bottom_eigenpairs(
+        laplacian(weight_matrix(lengths.adjacency(), "binary", 1.0)),
+        min(count, lengths.n - 1),
+        B=lengths.mass,
+        null=np.ones(lengths.n),
+        seed=random_state,
+        announce=False,
+    )
+    return np.asarray(eigenpairs.vectors * np.sqrt(lengths.mass)[:, None])
+
+
 def solve_in_span(
-    lengths: Lengths,
-    Q: Array,
-    *,
-    inequality: bool = False,
-    compliance: float,
+    lengths: Lengths, Q: Array, *, inequality: bool = False, compliance: float
 ) -> Array:
     """The r x r matrix L >= 0 of the best K = Q L Q' in the span of r orthonormal functions.
 
     A programme in r (r + 1) / 2 unknowns (Weinberger, Sha, Zhu and Saul 2006), solved by Newton
-    steps on its logarithmic barrier.
-
-    Parameters
-    ----------
-    lengths : Lengths
-    Q : array of shape (n, r)
-        Orthonormal functions, in the coordinates of `Lengths.incidence`.
-    inequality : bool
-        Whether distances may also shrink.
-    compliance : float
-        The constant e of the programme.
+    steps on its logarithmic barrier. Q is in the coordinates of `Lengths.incidence`.
     """
     P = np.asarray(lengths.incidence() @ Q)
     rates, turn = np.linalg.eigh(P.T @ P)  # ordered by smoothness, L is nearly diagonal
@@ -64,7 +72,7 @@ def solve_in_span(
     memory.claim(
         8 * len(a) * entries,
         f"The semidefinite programme in {r} functions",
-        f"Set fewer of them: {argument('n_landmarks')} or {argument('n_functions')}.",
+        f"Set fewer of them: {argument('n_functions')}.",
     )
     root = np.where(a == b, 1.0, np.sqrt(2.0))  # symmetric matrices are stored as upper triangles
     trace = (a == b).astype(np.float64)
@@ -159,31 +167,14 @@ def low_rank(
 
     Levenberg-Marquardt steps on the coordinates Y, each with a positive definite approximation of
     the Hessian, which is factorised if that is cheap. With enough columns a local optimum is the
-    optimum of the programme; with few columns its trace is slightly smaller.
-
-    Parameters
-    ----------
-    lengths : Lengths
-    start : array of shape (n, p)
-    monitor : Monitor
-    inequality : bool
-        Whether distances may also shrink.
-    compliance : float
-        The constant e of the programme.
-    first_compliance : float, default=None
-        The constant e to begin with; it is divided by ten until it reaches `compliance`.
-    tol : float
-        Iterations with one value of e end when the objective decreases by less than `tol` times
-        the upper bound of the trace.
-    view : callable, default=None
-        From Y to the coordinates that the callback gets.
+    optimum of the programme; with few columns its trace is slightly smaller. The constant e begins
+    with `first_compliance` and is divided by ten until it reaches `compliance`; iterations with one
+    value of it end when the objective decreases by less than `tol` times the bound of the trace.
+    `view` is a function from Y to the coordinates that the callback gets.
 
     Returns
     -------
-    Y : array of shape (n, p)
-        Centred coordinates.
-    history : array
-        The objective, which is minimised, after each iteration.
+    Y, history : array of shape (n, p), and the objective, which is minimised, of each iteration
     """
     objective = _Coordinates(lengths, inequality)
     root = np.sqrt(lengths.mass)[:, None]
@@ -319,7 +310,6 @@ class _Coordinates:
         return solve
 
     def _factors(self, edge_blocks: Array, damping: float) -> Callable[[Array], Array]:
-        """A sparse factorisation."""
         n, p = self.n, edge_blocks.shape[1]
         a, b = self.B.data[0::2, None, None], self.B.data[1::2, None, None]
         own = np.arange(n)
@@ -335,3 +325,27 @@ class _Coordinates:
         full.sum_duplicates()
         lu = symmetric_lu(full)
         return lambda g: np.asarray(lu.solve(g.ravel()).reshape(n, p))
+
+
+def claim_factors(objects: Objects, n_neighbors: Callable[[int], int], block: int) -> None:
+    """Raise MemoryError if factors of the Hessian of many objects would take too much memory.
+
+    How many entries the factors have depends on the dimension of the data: of order n log n in two
+    dimensions, n^2 in many. They are counted for the neighbour graphs of two samples of the
+    objects, and extrapolated by a power law. The Hessian has `block` rows for each object.
+    """
+    n, counts = objects.n, []
+    for size in SAMPLES:
+        some = objects.subset(np.linspace(0, n - 1, size).astype(np.int64))
+        pattern = some.neighbor_graph(n_neighbors(size), method="exact").adjacency()
+        pattern.data[:] = 1
+        degrees = 1 + pattern.sum(axis=1).max()
+        counts.append(symmetric_lu(degrees * eye_array(size) - pattern).nnz)
+    power = np.log(counts[1] / counts[0]) / np.log(SAMPLES[1] / SAMPLES[0])
+    entries = min(float(n) * n, counts[1] * (n / SAMPLES[1]) ** power)
+    memory.claim(
+        int(BYTES_PER_ENTRY * block**2 * entries),
+        f"MaximumVarianceUnfolding of {n} objects",
+        "Take a sample of the objects and place the others with transform, or set fewer "
+        "neighbours.",
+    )

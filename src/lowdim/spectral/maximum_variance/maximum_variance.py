@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array
-from lowdim.estimator import Embedder, links, neighbors
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters, neighbors
 from lowdim.estimator.fitted_state import Numbers, any_number, graph_rule
-from lowdim.estimator.footprint import Problem
-from lowdim.estimator.traits import Traits
+from lowdim.estimator.links import new_neighbors
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
-from lowdim.numerics.operators import claim_factors
-from lowdim.objects.landmarks import choose_landmarks
+from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
-from lowdim.runtime.callbacks import Callback, CheckpointFile
-from lowdim.spectral.maximum_variance.common_neighbors import with_common_neighbors
-from lowdim.spectral.maximum_variance.edge_lengths import Lengths, lengths_of
-from lowdim.spectral.maximum_variance.factorized import factorizes
-from lowdim.spectral.maximum_variance.graph_functions import landmark_functions, smooth_functions
-from lowdim.spectral.maximum_variance.unfolding import (
-    Programme,
-    Unfolding,
-    length_error,
-    principal_coordinates,
-    refined_coordinates,
-    unfold_exactly,
-    unfold_in_span,
-    unfold_pair,
+from lowdim.runtime.callbacks import Monitor
+from lowdim.spectral.maximum_variance.factorized import (
+    claim_factors,
+    factorizes,
+    low_rank,
+    smooth_functions,
+    solve_in_span,
 )
+from lowdim.spectral.maximum_variance.lengths import (
+    Lengths,
+    compliance,
+    lengths_of,
+    with_common_neighbors,
+)
+from lowdim.spectral.maximum_variance.semidefinite import interior_point
 from lowdim.stress.curvilinear.placement import place_by_curvilinear_rule
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "interior-point", "factorized")
 LONG_EDGES = 8000  # edges from which the interior-point method takes an hour or more
 CLAIMED_FROM = 8000  # objects from which the memory of the factorised programme is estimated
-SAMPLES = (500, 2000)  # objects of the samples for the estimate
 EXACT_EDGES = 2000  # edges up to which solver="auto" is the interior-point method
+LOOSE = 0.1  # slack of the small programme, whose few functions cannot keep every distance
+LEAST = 1e-8  # slack below which the factorised programme is treated as exact
+
+View = Callable[[Array], Array]
+"""From coordinates of the points to the coordinates that a callback sees."""
 
 
-class MaximumVarianceUnfolding(Embedder):
+@declare_parameters
+class MaximumVarianceUnfolding(Iterative, Embedder):
     """Maximum variance unfolding: the widest map that keeps the distances to neighbours.
 
     k-NN -> SDP(max trace, local isometry) -> top eigenvectors
@@ -53,11 +58,10 @@ class MaximumVarianceUnfolding(Embedder):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimension of the map.
+    $n_components
     n_neighbors : int, default=5
-        Number of neighbours of an object; None if radius is given. With few neighbours the graph
-        can unfold, with many it becomes rigid.
+        Number of neighbours of an object. It must be None if radius is given; without radius, None
+        stands for 10. With few neighbours the graph can unfold, with many it becomes rigid.
     $radius
     constraint : {"equality", "inequality"}, default="equality"
         "equality" keeps the distances between neighbours; "inequality" permits them to shrink.
@@ -69,42 +73,34 @@ class MaximumVarianceUnfolding(Embedder):
         Whether to keep the distances between neighbours of a common object, too (the angles).
     solver : {"auto", "interior-point", "factorized"}, default="auto"
         "interior-point" solves for all of K, n x n. "factorized" solves for K = Q L Q' in the span
-        of few functions Q on the graph [3]_, then refines the coordinates. "auto" is the first for
-        up to 2000 edges without landmarks.
+        of few functions Q on the graph [2]_, then refines the coordinates. "auto" is the first for
+        up to 2000 edges.
     n_functions : int, default=10
-        Number of functions Q, which are the smoothest ones on the graph.
-    n_landmarks : int, default=None
-        Take as Q the weights that reconstruct each object from this many random ones, through the
-        locally linear weights of the neighbours [2]_. 20 to 60 are enough; time grows with the
-        sixth power. Not for solver="interior-point".
+        Number of functions Q, which are the smoothest ones on the graph. Time grows with the sixth
+        power.
     tol : float, default=1e-7
         Relative accuracy of the trace at which the solvers stop.
     max_iter : int, default=200
         Largest number of iterations of the interior-point method or of the refinement.
     $graph_metric
-    $metric_params
     disconnected : {"join", "largest", "separate", "raise"}, default="join"
         What to do with a graph of several components, which could be moved apart without limit:
         "join" them by their shortest bridges with a warning, embed only the "largest", embed them
         "separate" and side by side, or "raise" an error.
     random_state : int, RandomState or None, default=None
-        Start of the iterative eigensolver that computes Q, or seed of the landmarks.
+        Start of the iterative eigensolver that computes Q.
     $run
 
     Attributes
     ----------
-    embedding_ : array of shape (n_samples, n_components)
-        Coordinates of the objects.
-    graph_ : NeighborGraph
-        The neighbour graph.
+    $embedding
+    $graph
     eigenvalues_ : array
         Eigenvalues of K, descending: all of them with solver "interior-point", one more than the
         coordinates (at least three) with "factorized". The number of large ones is the dimension
         of the data.
     kernel_ : array of shape (n_samples, n_samples)
         K; with solver "interior-point" only.
-    landmarks_ : array of int
-        Row numbers of the landmarks, ascending; with n_landmarks only.
     length_error_ : float
         Largest relative error in K of a distance that is to be kept.
     duality_gap_ : float
@@ -112,8 +108,7 @@ class MaximumVarianceUnfolding(Embedder):
         only.
     history_ : array of shape (n_iter,)
         The duality gap, or the objective of the refinement, after each iteration.
-    n_iter_ : int
-        Number of iterations.
+    $n_iter
 
     See Also
     --------
@@ -131,9 +126,7 @@ class MaximumVarianceUnfolding(Embedder):
     ----------
     .. [1] K. Q. Weinberger, L. K. Saul, "Unsupervised learning of image manifolds by semidefinite
        programming", International Journal of Computer Vision 70, 2006.
-    .. [2] K. Q. Weinberger, B. D. Packer, L. K. Saul, "Nonlinear dimensionality reduction by
-       semidefinite programming and kernel matrix factorization", AISTATS, 2005.
-    .. [3] K. Q. Weinberger, F. Sha, Q. Zhu, L. K. Saul, "Graph Laplacian regularization for
+    .. [2] K. Q. Weinberger, F. Sha, Q. Zhu, L. K. Saul, "Graph Laplacian regularization for
        large-scale semidefinite programming", NIPS, 2006.
 
     Examples
@@ -150,20 +143,16 @@ class MaximumVarianceUnfolding(Embedder):
     """
 
     traits = Traits(
-        sentence="k-NN -> SDP(max trace, local isometry) -> top eigenvectors",
         keeps="distances to neighbours, everything else pulled apart",
         when="lengths along the sheet must be exact and the points are few",
         cost="m^3 and m^2 memory for m edges; near n for the factorised version",
-        extends="distances to neighbours kept against the frozen map; barycentric inverse",
-        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006; "
-        "landmarks: Weinberger, Packer and Saul 2005",
+        extends="distances to the neighbours on the fixed map; barycentric inverse",
+        paper="Weinberger and Saul 2004, 2006; factorised: Weinberger, Sha, Zhu and Saul 2006",
         power=1.8,
-        reduced_by="n_landmarks",
     )
 
     _attributes: ClassVar = {
         "graph_": graph_rule,
-        "landmarks_": Numbers("m", "iu", 0, "n"),
         "eigenvalues_": Numbers("*", finite=False),
         "kernel_": Numbers("n n", finite=False),
         "duality_gap_": any_number,
@@ -176,50 +165,20 @@ class MaximumVarianceUnfolding(Embedder):
     _default_neighbors = 10
     _units: ClassVar = {"embedding_": 1, "radius": 1, "eigenvalues_": 2, "kernel_": 2}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = 5,
-        radius: float | None = None,
-        constraint: str = "equality",
-        slack: float = 1e-4,
-        common_neighbors: bool = False,
-        solver: str = "auto",
-        n_functions: int = 10,
-        n_landmarks: int | None = None,
-        tol: float = 1e-7,
-        max_iter: int = 200,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        disconnected: str = "join",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.constraint = constraint
-        self.slack = slack
-        self.common_neighbors = common_neighbors
-        self.solver = solver
-        self.n_functions = n_functions
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.metric = metric
-        self.metric_params = metric_params
-        self.disconnected = disconnected
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int | None = 5
+    radius: float | None = None
+    constraint: str = "equality"
+    slack: float = 1e-4
+    common_neighbors: bool = False
+    solver: str = "auto"
+    n_functions: int = 10
+    tol: float = 1e-7
+    max_iter: int = 200
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    disconnected: str = "join"
 
     def _memory(self, fit: Problem) -> float:
         return 60 * fit.arcs  # the programme claims its own
@@ -230,82 +189,74 @@ class MaximumVarianceUnfolding(Embedder):
         if parts:
             neighbors.fit_parts(self, objects, parts)
             return
-        if self.n_landmarks is not None:
-            self.landmarks_ = choose_landmarks(
-                objects.n, self.n_landmarks, k + 1, self.random_state
-            )
         edges = self.graph_.adjacency()
         if self.common_neighbors:
             edges = with_common_neighbors(objects, self.graph_, edges)
         lengths, points = lengths_of(edges)
-        programme = Programme(lengths, self.constraint == "inequality", self.slack, self.tol)
         monitor = self._monitor(self.max_iter)
 
         def view(Y: Array) -> Array:
-            return np.asarray(principal_coordinates(Y[points], k)[1] * lengths.unit)
+            return np.asarray(_principal_coordinates(Y[points], k)[1] * lengths.unit)
 
         shown = None if self.callback is None else view
         if lengths.n < 3:
-            unfolding = unfold_pair(lengths)
-        elif self._exact(lengths):
-            _warn_if_long(len(lengths.squares))
-            unfolding = unfold_exactly(programme, monitor, shown)
+            Y, self.history_ = _two_points(lengths), np.zeros(0)
+        elif self.solver == "interior-point" or (
+            self.solver == "auto" and len(lengths.squares) <= EXACT_EDGES
+        ):
+            Y = self._unfold_exactly(lengths, points, monitor, shown)
         else:
-            self._claim_steps(objects, edges, k)
-            Q = self._functions(objects, edges, lengths, points, k)
-            unfolding = unfold_in_span(programme, Q, k, monitor, shown)
-        self.length_error_ = length_error(programme, unfolding.Y)
-        self._keep(unfolding, lengths.unit, points, k, edges.dtype)
-
-    def _claim_steps(self, objects: Objects, edges: Any, k: int) -> None:
-        """Raise MemoryError if the steps of the refinement would take too much memory."""
-        if objects.n <= CLAIMED_FROM or not objects.complete or self.radius is not None:
-            return
-        if not factorizes(edges):
-            return
-        graphs = []
-        for size in SAMPLES:
-            some = objects.subset(np.linspace(0, objects.n - 1, size).astype(np.int64))
-            graphs.append(some.neighbor_graph(self._n_wanted(size), method="exact").adjacency())
-        claim_factors(
-            graphs,
-            objects.n,
-            refined_coordinates(k),
-            f"MaximumVarianceUnfolding of {objects.n} objects",
-            "Take a sample of the objects and place the others with transform, or set fewer "
-            "neighbours.",
-        )
-
-    def _exact(self, lengths: Lengths) -> bool:
-        """Whether to solve for all of K."""
-        small = self.n_landmarks is None and len(lengths.squares) <= EXACT_EDGES
-        return self.solver == "interior-point" or (self.solver == "auto" and small)
-
-    def _functions(
-        self, objects: Objects, edges: Any, lengths: Lengths, points: Array, k: int
-    ) -> Array:
-        """An orthonormal basis Q of the functions on the graph that the map is made of."""
-        if self.n_landmarks is None:
-            return smooth_functions(lengths, max(self.n_functions, k + 1), self.random_state)
-        Q = landmark_functions(objects, self.graph_, edges, lengths, points, self.landmarks_)
-        if Q.shape[1] < min(k, lengths.n - 1):
-            raise ValueError(
-                f"{argument('n_landmarks', self.n_landmarks)}: the landmarks are in too few "
-                f"different places for {argument('n_components', k)}. Raise "
-                f"{argument('n_landmarks')}, or set another {argument('random_state')}."
-            )
-        return Q
-
-    def _keep(self, unfolding: Unfolding, unit: float, points: Array, k: int, dtype: Any) -> None:
-        values, coordinates = principal_coordinates(unfolding.Y[points], k)
-        self.embedding_ = (coordinates * unit).astype(dtype, copy=False)
+            known = objects.complete and self.radius is None
+            if objects.n > CLAIMED_FROM and known and factorizes(edges):
+                claim_factors(objects, self._n_wanted, _refined_coordinates(k))
+            Q = smooth_functions(lengths, max(self.n_functions, k + 1), self.random_state)
+            Y = self._unfold_in_span(lengths, Q, k, monitor, shown)
+        self.n_iter_ = len(self.history_)
+        self.length_error_ = _length_error(lengths, Y, self.constraint == "inequality")
+        values, coordinates = _principal_coordinates(Y[points], k)
+        self.embedding_ = (coordinates * lengths.unit).astype(edges.dtype, copy=False)
         with np.errstate(over="ignore"):  # the coordinates may be representable where K is not
-            self.eigenvalues_ = values * unit**2
-            if unfolding.gram is not None:
-                self.kernel_ = unfolding.gram[np.ix_(points, points)] * unit**2
-        if unfolding.gap is not None:
-            self.duality_gap_ = unfolding.gap
-        self.history_, self.n_iter_ = unfolding.history, len(unfolding.history)
+            self.eigenvalues_ = values * lengths.unit**2
+
+    def _unfold_exactly(
+        self, lengths: Lengths, points: Array, monitor: Monitor, view: View | None
+    ) -> Array:
+        """The root of K, of as many dimensions as there are points."""
+        _warn_if_long(len(lengths.squares))
+        solution = interior_point(
+            lengths,
+            inequality=self.constraint == "inequality",
+            compliance=compliance(lengths, self.slack),
+            tol=self.tol,
+            monitor=monitor,
+            view=None if view is None else lambda gram: view(_root(gram)),
+        )
+        with np.errstate(over="ignore"):
+            self.kernel_ = solution.gram[np.ix_(points, points)] * lengths.unit**2
+        self.duality_gap_, self.history_ = solution.gap, solution.history
+        return _root(solution.gram)
+
+    def _unfold_in_span(
+        self, lengths: Lengths, Q: Array, k: int, monitor: Monitor, view: View | None
+    ) -> Array:
+        """K = Q L Q', then refined in more than k coordinates."""
+        inequality, loose = self.constraint == "inequality", max(LOOSE, self.slack)
+        first = compliance(lengths, loose)
+        L = solve_in_span(lengths, Q, inequality=inequality, compliance=first)
+        values, vectors = np.linalg.eigh(L)
+        rank = min(_refined_coordinates(k), len(values))
+        top = fix_signs(vectors[:, ::-1][:, :rank]) * np.sqrt(values[::-1][:rank])
+        Y, self.history_ = low_rank(
+            lengths,
+            Q @ top / np.sqrt(lengths.mass)[:, None],
+            monitor,
+            inequality=inequality,
+            compliance=compliance(lengths, max(self.slack, LEAST)),
+            first_compliance=first,
+            tol=self.tol,
+            view=view,
+        )
+        return Y
 
     def _check_parameters(self, n: int) -> int:
         checks.choice(self.constraint, "constraint", CONSTRAINTS)
@@ -315,19 +266,10 @@ class MaximumVarianceUnfolding(Embedder):
         checks.integer(self.max_iter, "max_iter", 1)
         checks.integer(self.n_functions, "n_functions", 1)
         checks.real(self.tol, "tol", 0, 1, open_low=True)
-        k = self._check_n_components(n)
-        if self.n_landmarks is not None and self.solver == "interior-point":
-            raise ValueError(
-                f"{argument('n_landmarks')} needs the factorised programme, but "
-                f"{argument('solver', 'interior-point')} computes all of K. Set "
-                f"{argument('solver', 'auto')} or 'factorized', or {argument('n_landmarks', None)}."
-            )
-        return k
+        return self._check_n_components(n)
 
     def _transform(self, new: NewObjects) -> Array:
-        if hasattr(self, "parts_"):
-            return links.transform_parts(self, new)
-        nearest, distances = links.new_neighbors(self, new)
+        nearest, distances = new_neighbors(self, new)
         counts = np.isfinite(distances).sum(axis=1)
         out = np.empty((len(nearest), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         for count in np.unique(counts):
@@ -347,3 +289,38 @@ def _warn_if_long(n_edges: int) -> None:
             f"{n_edges} edges. Set {argument('solver', 'factorized')}, which takes minutes, or "
             "fewer neighbours."
         )
+
+
+def _two_points(lengths: Lengths) -> Array:
+    """One or two points, for which there is nothing to optimise."""
+    Y = np.zeros((lengths.n, 1))
+    if lengths.n == 2:
+        Y[1] = np.sqrt(lengths.squares[0])
+    return np.asarray(Y - lengths.mass @ Y / lengths.mass.sum())
+
+
+def _refined_coordinates(k: int) -> int:
+    """Coordinates in which the map is refined: with more of them there are fewer local minima."""
+    return max(k + 1, 3)
+
+
+def _principal_coordinates(Y: Array, k: int) -> tuple[Array, Array]:
+    """Eigenvalues of Y Y' and k coordinates along its principal axes (zero where it has fewer)."""
+    U, lengths, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    coordinates = np.zeros((len(Y), k))
+    shown = min(k, len(lengths))
+    coordinates[:, :shown] = fix_signs(U[:, :shown]) * lengths[:shown]
+    return lengths**2, coordinates
+
+
+def _length_error(lengths: Lengths, Y: Array, inequality: bool) -> float:
+    gaps = Y[lengths.heads] - Y[lengths.tails]
+    ratio = np.sqrt(np.einsum("mp,mp->m", gaps, gaps) / lengths.squares)
+    error = ratio - 1 if inequality else np.abs(ratio - 1)
+    return float(np.maximum(error, 0).max(initial=0.0))
+
+
+def _root(gram: Array) -> Array:
+    """Y with Y Y' = gram, the largest axes first."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))

@@ -23,19 +23,31 @@ entrywise product of two m x m matrices. This makes `interior_point` faster than
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigvalsh, solve_triangular
 
 from lowdim.backends.native.dense import cholesky_in_place
 from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.runtime.callbacks import Monitor
+from lowdim.runtime.checkpoint import Resumable
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
-from lowdim.spectral.maximum_variance.edge_lengths import Lengths, Unfolded
+from lowdim.spectral.maximum_variance.lengths import Lengths
 
 FEASIBILITY = 1e-6  # largest relative error of a constraint at convergence
+
+
+class Solution(NamedTuple):
+    """K in units of `Lengths.unit`^2, the dual variables, and how accurate they are."""
+
+    gram: Array
+    tensions: Array
+    gap: float  # relative duality gap
+    error: float  # largest violation of a constraint, relative to the squared length
+    history: Array  # gap of each iteration
 
 
 def interior_point(
@@ -44,35 +56,16 @@ def interior_point(
     inequality: bool = False,
     compliance: float = 0.0,
     tol: float = 1e-7,
-    max_iter: int = 100,
     monitor: Monitor | None = None,
     view: Callable[[Array], Array] | None = None,
-) -> Unfolded:
-    """The Gram matrix K by a primal-dual interior-point method.
+) -> Solution:
+    """The Gram matrix K by a primal-dual interior-point method, to a relative gap of `tol`.
 
     The direction of Helmberg, Rendl, Vanderbei and Wolkowicz (1996) with Mehrotra's predictor and
     corrector. The start is on the central path: uniform tensions are feasible for the dual. The
     Schur complement is the entrywise product of B X B' and B Z^-1 B'. An iteration takes m^3 / 3
-    operations for m edges, and memory for three m x m matrices.
-
-    Parameters
-    ----------
-    lengths : Lengths
-    inequality : bool
-        Whether distances may also shrink.
-    compliance : float
-        The constant e of the programme; see `edge_lengths.compliance`.
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int
-    monitor : Monitor, default=None
-        Gets the gap of each iteration as its loss.
-    view : callable, default=None
-        From K to the coordinates that the callback gets.
-
-    Returns
-    -------
-    Unfolded
+    operations for m edges, and memory for three m x m matrices. `view` is a function from K to the
+    coordinates that the callback gets.
     """
     m = len(lengths.squares)
     memory.claim(
@@ -80,56 +73,52 @@ def interior_point(
         f"The semidefinite programme of {m} edges",
         f"Set {argument('solver', 'factorized')}, or fewer neighbours.",
     )
-    state = _Path(lengths, inequality, compliance)
+    path = _Path(lengths, inequality, compliance)
     history: list[float] = []
-    best, merit = state.solution(), np.inf
+    best, merit = path.solution(), np.inf
 
     def iterate(monitor: Monitor) -> None:
         nonlocal best, merit, history
         stuck, ended = 0, False
 
-        def solver_state() -> dict[str, Any]:
-            return {
-                **state.arrays(),
-                "best": best,
-                "merit": merit,
-                "stuck": stuck,
-                "ended": ended,
-                "history": np.array(history),
-            }
+        def state() -> dict[str, Any]:
+            progress = {"merit": merit, "stuck": stuck, "ended": ended}
+            return {**path.state(), "best": best, "history": np.array(history), **progress}
 
-        if (saved := monitor.load_state(state.arrays())) is not None:
-            state.restore(saved)
+        if (saved := monitor.load_state(path.state())) is not None:
+            path.restore(saved)
             best, merit, stuck = saved["best"], saved["merit"], saved["stuck"]
             history, ended = saved["history"].tolist(), saved["ended"]
-        while len(history) < max_iter and not ended:
-            gap, error = state.gap(), state.error()
+        while len(history) < monitor.max_iter and not ended:
+            gap, error = path.gap(), path.error()
             now = max(gap / tol, error / FEASIBILITY)
             history.append(gap)
             if now < merit:
                 stuck = stuck if now > 0.9 * merit else 0
-                best, merit = state.solution(), now
+                best, merit = path.solution(), now
             else:
                 stuck += 1
-            shown = view(state.gram()) if view is not None else np.empty((0, 0))
+            shown = view(path.gram()) if view is not None else np.empty((0, 0))
             # Near the solution only rounding stops progress.
             patience = 3 if compliance and merit < 1000 else 15
             if monitor(len(history), gap, shown):
                 return
-            ended = merit <= 1 or stuck > patience or not state.step()
-            monitor.keep(solver_state)
+            ended = merit <= 1 or stuck > patience or not path.step()
+            monitor.keep(state)
 
-    with blas_on_one_thread(), monitor or Monitor(max_iter) as monitoring:
+    with blas_on_one_thread(), monitor or Monitor(100) as monitoring:
         iterate(monitoring)
-    return Unfolded(*best, np.array(history))
+    return Solution(*best, np.array(history))
 
 
-class _Path:
+class _Path(Resumable):
     """The iterates: X = K + mu u u' > 0, the slacks s, the tensions y and Z(y) > 0.
 
     u is the unit vector along sqrt(mass), with K u = 0. The component along u only keeps the
     matrices invertible; no constraint depends on it.
     """
+
+    changing = ("X", "s", "y")  # Z follows from the tensions
 
     def __init__(self, lengths: Lengths, inequality: bool, compliance: float) -> None:
         self.B, self.compliance, self.inequality = lengths.incidence(), compliance, inequality
@@ -142,8 +131,6 @@ class _Path:
         self.outer = np.outer(u, u)
         self.u = u
         uniform = self._laplacian(np.ones(m))
-        from scipy.linalg import eigvalsh
-
         slowest = float(eigvalsh(uniform + m * self.outer, subset_by_index=(0, 0))[0])
         self.y = np.full(m, 2 / slowest)
         self.Z = self._dual_matrix(self.y)
@@ -153,13 +140,8 @@ class _Path:
         self.s = mu / self.y if inequality else np.zeros(m)
         self.count = n - 1 + (m if inequality else 0)
 
-    def arrays(self) -> dict[str, Array]:
-        """The iterate; Z follows from the tensions."""
-        return {"X": self.X, "s": self.s, "y": self.y}
-
-    def restore(self, arrays: dict[str, Array]) -> None:
-        """Go on from an iterate of the same programme."""
-        self.X, self.s, self.y = arrays["X"], arrays["s"], arrays["y"]
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         self.Z = self._dual_matrix(self.y)
 
     def solution(self) -> tuple[Array, Array, float, float]:
@@ -239,8 +221,6 @@ class _Path:
 
     def _schur(self, inverse: Array) -> Callable[[Array], Array]:
         """A function that solves with the Schur complement, by a Cholesky factor."""
-        from scipy.linalg import solve_triangular
-
         m = len(self.y)
         left, right = self._differences(self.X), self._differences(inverse)
         M = np.empty((m, m))
@@ -307,8 +287,6 @@ def symmetric(A: Array) -> Array:
 
 def _farthest(lower: Array, D: Array) -> float:
     """The largest t for which L L' + t D is positive semidefinite."""
-    from scipy.linalg import eigvalsh, solve_triangular
-
     half = solve_triangular(lower, D, lower=True, check_finite=False)
     both = solve_triangular(lower, half.T, lower=True, check_finite=False)
     if not np.isfinite(both).all():

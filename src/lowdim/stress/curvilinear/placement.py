@@ -17,7 +17,7 @@ BLOCK_ROWS = 512  # new objects handled at once
 
 
 def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -> Array:
-    """Coordinates of new objects from the distances to their nearest training objects.
+    """Coordinates of new objects from the ascending distances to their nearest training objects.
 
     The training objects stay fixed, and a new object moves by the rule of the method, applied to
     all of its neighbours at once: y <- sum_i w_i (y_i + X_i (y - y_i) / Y_i) / sum_i w_i, where X_i
@@ -25,18 +25,6 @@ def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -
     w_i = F(Y_i) / X_i with F(Y) = exp(-Y / lambda), lambda the distance of the farthest neighbour.
     So neighbours that are far away in the embedding have little influence, and an object near a
     training object is placed near it. The start is the weighted mean of the neighbours.
-
-    Parameters
-    ----------
-    images : array of shape (n, dim)
-        Coordinates of the training objects.
-    nearest, distances : arrays of shape (m, k)
-        Nearest training objects of each new object, ascending.
-
-    Returns
-    -------
-    array of shape (m, dim)
-        Each row is computed independently.
     """
     out = np.empty((len(nearest), images.shape[1]), dtype=images.dtype)
 
@@ -50,10 +38,7 @@ def place_by_curvilinear_rule(images: Array, nearest: Array, distances: Array) -
 
 
 def place_among(images: Array, nearest: Callable[[int], tuple[Array, Array]]) -> Array:
-    """Objects placed among the images of the mapped ones.
-
-    `nearest(k)` are the indices and distances of the k nearest mapped objects.
-    """
+    """The same for a function from k to the indices and distances of the k nearest objects."""
     return place_by_curvilinear_rule(images, *nearest(min(NEIGHBORS, len(images))))
 
 
@@ -81,7 +66,6 @@ def _place(images: Array, X: Array) -> Array:
 
 
 def _lengths(gap: Array) -> Array:
-    """Norms of vectors."""
     return np.asarray(np.sqrt((gap * gap).sum(axis=2)))
 
 

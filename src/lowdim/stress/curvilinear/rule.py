@@ -8,17 +8,24 @@ epochs, so that large distances that cannot be kept are ignored in the end.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array
+from lowdim.checks import Array, check_random_state
+from lowdim.estimator import Embedder, Iterative, declare_parameters
+from lowdim.estimator.fitted_state import Numbers, any_number
 from lowdim.numerics.starts import check_start, random_start
+from lowdim.objects.landmarks import choose_landmarks
+from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.elementary import power
+from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blocks
 
 NEIGHBORHOODS = ("exponential", "step")
@@ -30,17 +37,13 @@ Distances = Array | Callable[[Array], Array]
 """The matrix of all distances, or a function from some objects to their rows of it."""
 
 
-class Curved(NamedTuple):
-    """The result of `curvilinear`.
-
-    The coordinates, their error at the last lambda, their stress, and the error of each epoch,
-    summed before each point moved.
-    """
+class CurvilinearMap(NamedTuple):
+    """The result of `curvilinear`."""
 
     embedding: Array
-    error: float
-    stress: float
-    history: Array
+    error: float  # equation 1 of the paper: sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2, at the last lambda
+    stress: float  # (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs
+    history: Array  # the error of each epoch, summed before each point moved
 
 
 class Decrease(NamedTuple):
@@ -64,45 +67,25 @@ def curvilinear(
     lambda_range: Any = "auto",
     neighborhood: str = "exponential",
     random_state: Any = None,
-) -> Curved:
+) -> CurvilinearMap:
     """Apply the rule for `monitor.max_iter` epochs; in each, every object is the pin once.
 
     The order of the pins in an epoch is a permutation drawn by (seed, epoch) of the objects sorted
     by their distance from the centre of the start, so that the result does not depend on the order
-    of the rows. The error is that of the paper's equation 1, sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2; the
-    stress (sum (X - Y)^2 / sum X^2)^(1/2) is over all pairs, without weights.
-
-    Parameters
-    ----------
-    distances : array of shape (n, n) or callable
-        See `Distances`.
-    start : array of shape (n, dim)
-    monitor : Monitor
-    alpha : (first, last)
-        Learning rate, which decreases geometrically over the epochs.
-    lambda_range : (first, last) or "auto"
-        Scale of F, which decreases geometrically; "auto" is in proportion to the start.
-    neighborhood : {"exponential", "step"}
-        F(Y) = exp(-Y / lambda), or 1 up to lambda and 0 beyond.
-    random_state : int, RandomState or None
-        None is a fixed seed.
-
-    Returns
-    -------
-    Curved
+    of the rows. `alpha` is the learning rate, and `lambda_range` the scale of F.
     """
     checks.choice(neighborhood, "neighborhood", NEIGHBORHOODS)
-    rate = _decrease(alpha, "alpha", 1.0)
+    rate = Decrease(*checks.decreasing(alpha, "alpha", 1.0))
     unit = _unit(start)
     Y = np.ascontiguousarray(start.T, dtype=np.float64) * unit
     Y -= Y.mean(axis=1, keepdims=True)
     spread = max(float(Y.std(axis=1).max(initial=0.0)), 1e-6)
     reach = Decrease(WIDEST * spread, NARROWEST * spread)
     if not (isinstance(lambda_range, str) and lambda_range == "auto"):
-        decrease = _decrease(lambda_range, "lambda_range", np.inf, " or 'auto'")
-        reach = Decrease(decrease.first * unit, decrease.last * unit)
+        first, last = checks.decreasing(lambda_range, "lambda_range", np.inf, " or 'auto'")
+        reach = Decrease(first * unit, last * unit)
     n = len(start)
-    seed, step = seed_of(random_state), neighborhood == "step"
+    seed, step = checks.fixed_seed(random_state), neighborhood == "step"
     ranked = np.argsort((Y * Y).sum(axis=0), kind="stable").astype(np.int32)
 
     def sweep(pins: Array, Y: Array, alpha: float, reach: float, step: bool) -> float:
@@ -147,28 +130,82 @@ def curvilinear(
     apart = sweep(ranked, Y, 0.0, np.inf, True)
     total = sweep(ranked, np.zeros_like(Y), 0.0, np.inf, True)
     stress = float(np.sqrt(apart / total)) if total > 0 else 0.0
-    return Curved(coordinates(), error, stress, np.asarray(history, dtype=np.float64))
+    return CurvilinearMap(coordinates(), error, stress, np.asarray(history, dtype=np.float64))
 
 
-def apply_rule(
-    estimator: Any, distances: Distances, n: int, dtype: Any, auto: Callable[[], Array]
-) -> None:
-    """Set `embedding_` to a map of n objects by the parameters of an estimator, and its errors.
+@declare_parameters
+class CurvilinearAnalysis(Iterative, Embedder):
+    """The parameters of both methods, and the map of their distances."""
 
-    `auto` gives the start for init="auto".
-    """
-    shape, seed = (n, estimator.n_components), estimator.random_state
-    solution = curvilinear(
-        distances,
-        initial(estimator.init, distances, shape, dtype, seed, auto),
-        estimator._monitor(checks.integer(estimator.max_iter, "max_iter", 1)),
-        alpha=estimator.alpha,
-        lambda_range=estimator.lambda_range,
-        neighborhood=estimator.neighborhood,
-        random_state=seed,
-    )
-    estimator.embedding_, estimator.error_, estimator.stress_, estimator.history_ = solution
-    estimator.n_iter_ = len(solution.history)
+    _passages: ClassVar = {
+        "rule": """n_prototypes : int, default=None
+    Map this many objects only and place the others by interpolation: for Euclidean vectors
+    those nearest to the centres of k-means, otherwise objects far from each other.
+max_iter : int, default=50
+    Number of epochs, in each of which every object is pinned once.
+alpha : tuple of float, default=(0.5, 0.01)
+    First and last step size of the rule.
+lambda_range : tuple of float or "auto", default="auto"
+    First and last width of the neighbourhood F on the map, in units of the distances; "auto"
+    goes from 3 to 0.1 standard deviations of the start along its widest axis.
+neighborhood : {"exponential", "step"}, default="exponential"
+    F: exp(-Y / lambda), or 1 up to lambda and 0 beyond. A step tears more easily.""",
+        "settings": """random_state : int, RandomState or None, default=None
+    Seed of the order of the pins, of the prototypes and of init="random"; None stands for 0.
+$n_jobs
+callback : callable, default=None
+    Called after every epoch with its error and map; a true return value stops.
+$verbose
+$checkpoint""",
+        "results": """error_ : float
+    sum_{i<j} F(Y_ij) (X_ij - Y_ij)^2 at the last lambda, for distances X_ij in the data (geodesics
+    in curvilinear distance analysis) and Y_ij on the map.
+history_ : array of shape (n_iter,)
+    The same during each epoch, at its own lambda.
+stress_ : float
+    (sum (X - Y)^2 / sum X^2)^(1/2) over all pairs: the cost of tearing and folding.
+prototypes_ : array of int
+    Row numbers of the prototypes; with n_prototypes only.
+n_iter_ : int
+    Number of epochs.""",
+    }
+
+    _attributes: ClassVar = {
+        "prototypes_": Numbers("m", "iu", 0, "n"),
+        "stress_": any_number,
+        "error_": any_number,
+    }
+    _units: ClassVar = {
+        **dict.fromkeys(("embedding_", "dist_matrix_", "init", "radius", "lambda_range"), 1),
+        **dict.fromkeys(("error_", "history_"), 2),
+    }
+
+    n_components: int = 2
+    _: KW_ONLY
+    n_prototypes: int | None = None
+    max_iter: int = 50
+    alpha: tuple[float, float] = (0.5, 0.01)
+    lambda_range: Any = "auto"
+    neighborhood: str = "exponential"
+    init: Any = "auto"
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+
+    def _map(self, distances: Distances, n: int, dtype: Any, auto: Callable[[], Array]) -> Array:
+        """A map of n objects, and its errors; `auto` gives the start for init="auto"."""
+        shape, seed = (n, self.n_components), self.random_state
+        solution = curvilinear(
+            distances,
+            initial(self.init, distances, shape, dtype, seed, auto),
+            self._monitor(checks.integer(self.max_iter, "max_iter", 1)),
+            alpha=self.alpha,
+            lambda_range=self.lambda_range,
+            neighborhood=self.neighborhood,
+            random_state=seed,
+        )
+        Y, self.error_, self.stress_, self.history_ = solution
+        self.n_iter_ = len(self.history_)
+        return Y
 
 
 def initial(
@@ -188,16 +225,9 @@ def initial(
         some = np.arange(min(n, BLOCK_PINS), dtype=np.int32)
         D = distances[some] if isinstance(distances, np.ndarray) else distances(some)
         size = float(np.sqrt(np.mean(D.astype(np.float64) ** 2)))
-        random = np.random.RandomState(seed_of(random_state))
+        random = np.random.RandomState(checks.fixed_seed(random_state))
         return random_start(n, dim, size, random, np.dtype(dtype))
     return check_start(init, shape, ("auto", "random")).astype(dtype)
-
-
-def seed_of(random_state: Any) -> int:
-    """An integer seed from a random_state; None is a fixed seed."""
-    from lowdim.checks import check_random_state
-
-    return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
 
 
 def _unit(start: Array) -> float:
@@ -209,12 +239,39 @@ def _unit(start: Array) -> float:
     return float(np.ldexp(1.0, twos)) if size > 0 else 1.0
 
 
-def _decrease(value: Any, name: str, most: float, otherwise: str = "") -> Decrease:
-    """Check a pair (first, last) of decreasing positive numbers."""
-    wanted = f"{name} must be a pair (first, last) of decreasing positive numbers{otherwise}"
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise TypeError(f"{wanted}, got {value!r}.")
-    first, last = (checks.real(v, name, 0, most, open_low=True) for v in value)
-    if first < last or not np.isfinite(first):
-        raise ValueError(f"{wanted}, got {value!r}.")
-    return Decrease(first, last)
+def choose_prototypes(objects: Objects, count: Any, least: int, seed: Any) -> Array:
+    """Indices of at most `count` prototypes, ascending.
+
+    For Euclidean vectors these are the objects nearest to the centres of k-means; two centres may
+    have the same nearest object. For other metrics and dissimilarities the first is random and
+    each of the others is the object farthest from those before (Gonzalez 1985). In a graph they are
+    random.
+    """
+    count = checks.integer(count, "n_prototypes", least, objects.n, " (n_samples)")
+    seed = 0 if seed is None else seed
+    if isinstance(objects, MeasuredObjects) and objects.euclidean:
+        return _near_centers(objects, count, seed)
+    if not objects.complete:
+        return choose_landmarks(objects.n, count, least, seed)
+    chosen = [int(check_random_state(seed).randint(objects.n))]
+    gap = np.full(objects.n, np.inf)
+    while len(chosen) < count:
+        gap = np.minimum(gap, objects.row(chosen[-1]))
+        farthest = int(gap.argmax())
+        if gap[farthest] == 0 and len(chosen) >= least:
+            break  # all other objects are duplicates of prototypes
+        chosen.append(farthest)
+    return np.unique(chosen).astype(np.int32)
+
+
+def _near_centers(objects: MeasuredObjects, count: int, seed: Any) -> Array:
+    with defer_interrupts():  # half of an extension module fails at every later import
+        from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    kmeans = KMeans(count, n_init=1, random_state=seed)
+    with threadpool_limits(1), warnings.catch_warnings():  # sums in a fixed order
+        warnings.simplefilter("ignore")  # there may be fewer distinct objects than centres
+        centers = kmeans.fit(objects.rows).cluster_centers_
+    nearest, _ = objects.search(1)(centers.astype(objects.rows.dtype, copy=False))
+    return np.unique(nearest).astype(np.int32)

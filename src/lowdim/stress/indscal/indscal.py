@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,28 +12,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim import checks
 from lowdim.backends.native.dense import product
-from lowdim.checks import Array, check_random_state
-from lowdim.estimator import Embedder
+from lowdim.checks import Array, fixed_random_state
+from lowdim.distances.matrices import check_dissimilarities
+from lowdim.distances.row_blocks import fingerprint
+from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers, Rule, any_number
-from lowdim.estimator.traits import Traits
 from lowdim.messages import argument
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.starts import check_start
-from lowdim.runtime.callbacks import Callback, CheckpointFile
-from lowdim.stress.indscal.candecomp import principal_space
-from lowdim.stress.indscal.individual_differences import (
+from lowdim.objects.objects import Objects
+from lowdim.runtime import memory
+from lowdim.spectral.scaling import double_center
+from lowdim.stress.indscal.group_space import (
     SubjectWeights,
     best_minimum,
+    principal_space,
     random_spaces,
     square_root,
 )
-from lowdim.stress.indscal.subjects import Subjects, subjects_of
 
 INITS = ("simultaneous", "random")
+CENTRING = 3  # matrices of a subject that are held while its dissimilarities are centred
 CONSTRAINTS = ("indscal", "identity", "idioscal")
 
 
-class INDSCAL(Embedder):
+@declare_parameters
+class INDSCAL(Iterative, Embedder):
     """Individual differences scaling: one group space, and each subject's weights of its axes.
 
     several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject
@@ -124,7 +130,6 @@ class INDSCAL(Embedder):
     """
 
     traits = Traits(
-        sentence="several D: double-centre(D_k^2) -> shared space + a diagonal weight per subject",
         keeps="what several judges agree on, with axes that cannot be turned",
         when="several people or occasions judged the same objects",
         cost="m n^2 per iteration and m n^2 memory for m subjects",
@@ -143,34 +148,16 @@ class INDSCAL(Embedder):
     _needed = ("weights_", "scales_")
     _units: ClassVar = {"embedding_": 0}
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        constraint: str = "indscal",
-        init: Any = "simultaneous",
-        n_init: int = 4,
-        max_iter: int = 500,
-        tol: float = 1e-9,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: int = 0,
-        checkpoint: CheckpointFile = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.constraint = constraint
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
+    n_components: int = 2
+    _: KW_ONLY
+    constraint: str = "indscal"
+    init: Any = "simultaneous"
+    n_init: int = 4
+    max_iter: int = 500
+    tol: float = 1e-9
+
+    def _memory(self, fit: Problem) -> float:
+        return (len(fit.objects.products) + CENTRING) * fit.square  # type: ignore[attr-defined]
 
     def _variants(self, state: dict[str, Any]) -> dict[str, Rule]:
         return {"weights_": Numbers("subjects c c")} if self.constraint == "idioscal" else {}
@@ -178,42 +165,32 @@ class INDSCAL(Embedder):
     def _fit(self, objects: Subjects) -> None:  # type: ignore[override]  # see _objects
         B = objects.products
         self._check_parameters(objects.n)
-        starts = self._starts(B)
+        starts, model = self._starts(B), self._model
         if self.constraint == "identity":
-            self._fit_identity(B)
+            X, values = principal_space(B, self.n_components)
+            X, weights, history = fix_signs(X), np.tile(values, (len(B), 1)), None
         else:
-            self._fit_weights(B, starts)
-        self.vaf_ = self._model.explained_shares(B, self.embedding_, self.weights_)
-        self.scales_ = objects.scales
-
-    def _fit_identity(self, B: Array) -> None:
-        vectors, values = principal_space(B, self.n_components)
-        self.embedding_ = fix_signs(vectors).astype(B.dtype)
-        self.weights_ = np.tile(values, (len(B), 1)).astype(B.dtype)
-        vaf = self._model.explained_shares(B, self.embedding_, self.weights_)
-        self.loss_, self.n_iter_ = 1 - float(vaf.mean()), 1
-        self.history_ = np.array([self.loss_])
-
-    def _fit_weights(self, B: Array, starts: list[Array]) -> None:
-        shared = self._model.shared_space(B)
-        best = best_minimum(shared, starts, lambda: self._monitor(self.max_iter), self.tol)
-        X, weights = self._model.normal_form(B, best.x)
+            new_monitor = partial(self._monitor, self.max_iter)
+            best = best_minimum(model.shared_space(B), starts, new_monitor, self.tol)
+            X, weights = model.normal_form(B, best.x)
+            history = best.history
         self.embedding_, self.weights_ = X.astype(B.dtype), weights.astype(B.dtype)
-        self.history_, self.loss_ = best.history, float(best.value)
-        self.n_iter_ = max(1, len(best.history) - 1)
+        self.vaf_ = model.explained_shares(B, self.embedding_, self.weights_)
+        self.history_ = np.array([1 - self.vaf_.mean()]) if history is None else history
+        self.loss_, self.n_iter_ = float(self.history_[-1]), max(1, len(self.history_) - 1)
+        self.scales_ = objects.scales
 
     def _starts(self, B: Array) -> list[Array]:
         n, p = B.shape[1], self.n_components
         if not isinstance(self.init, str):
             start = check_start(self.init, (n, p), INITS).astype(np.float64)
             return [start - start.mean(axis=0)]
-        random = check_random_state(0 if self.random_state is None else self.random_state)
+        random = fixed_random_state(self.random_state)
         if checks.choice(self.init, "init", INITS) == "random":
             return random_spaces(n, p, self.n_init, random)
         return self._model.starts(B, p, self.n_init, random)
 
     def _transform(self, new: Any) -> Array:
-        """Weights of new subjects."""
         if self.constraint == "identity":
             return np.repeat(self.weights_[:1], len(new.products), axis=0)
         return self._model.best_weights(new.products, self.embedding_).astype(self.embedding_.dtype)
@@ -289,6 +266,69 @@ class INDSCAL(Embedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
+        tags.input_tags.two_d_array = tags.input_tags.sparse = False
         tags.input_tags.three_d_array = True
         return tags
+
+
+class Subjects(Objects):
+    """The dissimilarities of the same n objects according to several subjects.
+
+    `products` are the double-centred squared dissimilarities B_k, each scaled to sum of squares 1,
+    of shape (n_subjects, n, n); `scales` what each subject's dissimilarities were divided by.
+    """
+
+    metric_name = "precomputed"
+    _description = "dissimilarities of several subjects"
+
+    def __init__(self, products: Array, scales: Array) -> None:
+        self.products, self.scales = products, scales
+        self.n, self.dtype = products.shape[1], products.dtype
+
+    def subset(self, rows: Array) -> Subjects:
+        """Some of the objects; their products are not centred again."""
+        return Subjects(self.products[:, rows[:, None], rows], self.scales)
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.products) + fingerprint(self.scales)
+
+
+def subjects_of(X: Any, n: int | None = None) -> Subjects:
+    """Check the dissimilarity matrices of several subjects, of n objects each if n is given."""
+    shape = getattr(X, "shape", None)
+    if not (isinstance(X, list | tuple) or (shape is not None and len(shape) == 3)):
+        actual = f"an array of shape {shape}" if shape is not None else f"a {type(X).__name__}"
+        raise ValueError(
+            "X must be a list of matrices of dissimilarities, one per subject, or an array "
+            f"(n_subjects, n_objects, n_objects); got {actual}. Wrap a single matrix in a list."
+        )
+    if len(X) == 0:
+        raise ValueError("X holds no subjects: give one matrix of dissimilarities for each.")
+    matrices = [check_dissimilarities(D, f"X[{k}]") for k, D in enumerate(X)]
+    n = len(matrices[0]) if n is None else n
+    for k, D in enumerate(matrices):
+        if len(D) != n:
+            raise ValueError(
+                f"X[{k}] is about {len(D)} objects, but there are {n}: all subjects must judge the "
+                "same objects, in the same order."
+            )
+    if n < 2:
+        raise ValueError(f"X: n_objects = {n}, but a map needs at least 2 objects.")
+    dtype = np.result_type(*matrices)
+    memory.claim(
+        (len(matrices) + CENTRING) * n * n * dtype.itemsize,
+        f"The scalar products of {len(matrices)} subjects and {n} objects",
+        "Fit to some of the subjects and use transform for the others.",
+    )
+    B, scales = np.empty((len(matrices), n, n), dtype), np.empty(len(matrices))
+    for k, D in enumerate(matrices):
+        largest = float(D.max())
+        if largest == 0:
+            raise ValueError(
+                f"X[{k}]: all dissimilarities are zero, so the subject does not distinguish "
+                "the objects. Leave it out."
+            )
+        inner = double_center((D / D.dtype.type(largest)) ** 2)
+        size = float(np.sqrt(np.square(inner, dtype=np.float64).sum()))
+        B[k], scales[k] = inner / D.dtype.type(size), largest * np.sqrt(size)
+    return Subjects(B, scales)

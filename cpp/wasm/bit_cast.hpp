@@ -1,0 +1,12 @@
+// Included before every file: the standard library of older Emscripten has no std::bit_cast.
+#pragma once
+#include <bit>
+
+#ifndef __cpp_lib_bit_cast
+namespace std {
+template <class To, class From>
+constexpr To bit_cast(const From& from) noexcept {
+    return __builtin_bit_cast(To, from);
+}
+}  // namespace std
+#endif
