@@ -30,7 +30,7 @@ double triplet_gradient(const std::vector<Triplets<T>>& kinds, const T* y, int64
     const int64_t least = kTripletParts * kTripletRows;
     const int64_t rows = (n + least - 1) / least * kTripletRows;
     const int64_t n_parts = (n + rows - 1) / rows, size = n * dim;
-    auto& [sums, at] = memory;
+    std::vector<T>&sums = memory.parts, &at = memory.coordinates;
     sums.resize(size_t(n_parts * size));
     at.resize(size_t(size));
     std::vector<double> losses(size_t(n_parts), 0.0);
