@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lowdim import tables
 from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
+from lowdim.cli.errors import refuse_errors
 from lowdim.cli.names import Names, alias, aliases, method_option, normalize_name
-
-if TYPE_CHECKING:
-    from lowdim.tables import Table
+from lowdim.runtime.atomic import check_writable
+from lowdim.tables import Table
 
 
 @click.command()
@@ -55,10 +56,8 @@ def assess(
     EMBEDDING is a file that `lowdim embed` wrote, or any table with one row an object. Rows are
     matched by ids where both files have them.
     """
-    from lowdim import plot, quality, tables
-    from lowdim.cli.errors import refuse_errors
+    from lowdim import plot, quality
     from lowdim.quality.suspects import find_suspects
-    from lowdim.runtime.atomic import check_writable
 
     if picture is not None:
         check_writable(picture, force=force)
@@ -151,7 +150,6 @@ def suggest(
 ) -> None:
     """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
     from lowdim import quality
-    from lowdim.cli.errors import refuse_errors
 
     table = files.read_table(file, files.read_arguments(values), console)
     with refuse_errors():
