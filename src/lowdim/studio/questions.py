@@ -49,8 +49,7 @@ def _rows(data: View) -> Rows:
 def _labels(view: View) -> Array | None:
     if view.label is None:
         return None
-    values, rows = read_labels(Path(view.data), view.label), view.read_rows()
-    return values if rows is None else values[rows]
+    return np.asarray(read_labels(Path(view.data), view.label)[view.read_rows()])
 
 
 def _map(view: View) -> Array:
@@ -185,7 +184,7 @@ def _regions(view: View, changed: float) -> Regions:
 
 def _texts(view: View) -> list[str | None] | None:
     """The texts that the map was made of, else those of the first column of several words."""
-    about, rows = read_about(Path(view.data)), view.read_rows()
+    about = read_about(Path(view.data))
     chosen = about.get("text")
     found: list[str | None] | None
     if chosen is not None and chosen in about["places"]:  # so few values that they are categories
@@ -195,7 +194,9 @@ def _texts(view: View) -> list[str | None] | None:
     else:
         prose = (texts for name, texts in about["texts"].items() if name != about["id_name"])
         found = next(filter(_are_prose, prose), None)
-    return found if found is None or rows is None else [found[row] for row in rows.tolist()]
+    if found is None or not view.rows:
+        return found
+    return [found[row] for row in view.read_rows().tolist()]
 
 
 def _are_prose(texts: list[str | None]) -> bool:
@@ -221,12 +222,13 @@ def region_of_points(view: View) -> dict[str, Any]:
 @lru_cache(maxsize=2)
 def _comparison(views: tuple[View, View], changed: tuple[float, ...]) -> MapComparison:
     """Two maps by the neighbours of objects that both show; objects are numbered by their rows."""
-    placed = [(_map(view), view.read_rows()) for view in views]
-    n = max(len(Y) if rows is None else int(rows.max()) + 1 for Y, rows in placed)
+    maps = [_map(view) for view in views]
+    rows = [view.row_numbers(len(Y)) for view, Y in zip(views, maps, strict=True)]
+    n = max(int(own.max()) + 1 for own in rows)
     every = []
-    for Y, rows in placed:
+    for Y, own in zip(maps, rows, strict=True):
         every.append(np.full((n, Y.shape[1]), np.nan))
-        every[-1][slice(len(Y)) if rows is None else rows] = Y
+        every[-1][own] = Y
     return compare_maps(*every)
 
 
@@ -237,11 +239,10 @@ def _compare(view: View, other: View) -> MapComparison:
 
 def changed_neighbors(view: View, other: View) -> Array:
     """The share of each point's nearest that are not among its nearest on the other map."""
-    comparison, rows = _compare(view, other), view.read_rows()
-    n = max(comparison.objects.max() + 1, len(_map(view)) if rows is None else rows.max() + 1)
-    shares = np.full(n, np.nan, np.float32)
+    comparison, rows = _compare(view, other), view.row_numbers(len(_map(view)))
+    shares = np.full(rows.max() + 1, np.nan, np.float32)  # objects of both maps are among these
     shares[comparison.objects] = 1 - comparison.kept
-    return shares if rows is None else shares[rows]
+    return shares[rows]
 
 
 def changes(view: View, other: View) -> dict[str, Any]:
@@ -344,14 +345,13 @@ def _columns_to_compare(data: Path) -> list[str]:
 
 def contrast(view: View, point: int, near: list[int]) -> list[dict[str, Any]]:
     """The columns in which an object differs most from some others, in standard deviations."""
-    data = Path(view.data)
-    chosen = view.read_rows()
+    data, chosen = Path(view.data), view.read_rows()
     contrasts: list[dict[str, Any]] = []
     for name in _columns_to_compare(data):
         values = read_column(data, name)
         if not isinstance(values, np.ndarray):
             continue
-        values = (values if chosen is None else values[chosen]).astype(np.float64)
+        values = values[chosen].astype(np.float64)
         spread, around = np.nanstd(values), values[near]
         if not (spread > 0 and np.isfinite(values[point]) and np.isfinite(around).any()):
             continue
@@ -368,19 +368,17 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
     The effect of numbers is the difference of the means in standard deviations (Cohen's d); that of
     a category is the difference of its shares inside and outside, as Cohen's h.
     """
-    data = Path(view.data)
-    chosen = view.read_rows()
+    data, chosen = Path(view.data), view.read_rows()
     inside = np.zeros(n, bool)
     inside[points] = True
     columns, categories = [], []
     for name in _columns_to_compare(data):
         values = read_column(data, name)
         if isinstance(values, dict):
-            codes = values["codes"]
-            codes = codes if chosen is None else codes[chosen]
+            codes = values["codes"][chosen]
             categories += _category_effects(name, values["categories"], codes, inside)
         elif values is not None:
-            effect = _number_effect(values if chosen is None else values[chosen], inside)
+            effect = _number_effect(values[chosen], inside)
             columns += [] if effect is None else [{"name": name, **effect}]
     columns.sort(key=lambda one: -abs(one["effect"]))
     categories.sort(key=lambda one: -abs(one["effect"]))

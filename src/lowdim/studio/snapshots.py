@@ -28,13 +28,13 @@ class Snapshots:
         self.kept: list[int] = []
         self.step = 1  # iterations between two snapshots
 
-    def take(self, iteration: int, n: int, dim: int, coordinates: bytes) -> list[int]:
-        """Keep a frame if it is due; returns the iterations of all that are kept."""
+    def take(self, iteration: int, n: int, dim: int, coordinates: bytes) -> None:
+        """Keep a frame if it is due."""
         if self.kept and iteration < self.kept[-1]:  # a further start of the method
             self._drop(self.kept)
             self.kept, self.step = [], 1
         if self.kept and iteration < self.kept[-1] + self.step:
-            return list(self.kept)
+            return
         self.folder.mkdir(exist_ok=True)
         Y = np.frombuffer(coordinates, dtype="<f4").reshape(n, dim)
         save_array(self._path(iteration), Y)
@@ -44,7 +44,6 @@ class Snapshots:
             self._drop(self.kept[1::2])
             self.kept = self.kept[::2]
             self.step = max(2 * self.step, self.kept[-1] // most)
-        return list(self.kept)
 
     def _drop(self, iterations: list[int]) -> None:
         for iteration in iterations:
