@@ -23,21 +23,11 @@ LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
 
 
 def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dict[str, Any]:
-    """Read a file and write what the studio needs of it.
+    """Read a file and write what the studio needs of it to an empty folder.
 
-    Parameters
-    ----------
-    folder : str
-        An empty folder for the prepared data.
-    source : dict
-        `path` of the file; `kind` as in `lowdim.tables.read`; `image_shape` if it is known.
-    choices : dict
-        Of the user: `roles` (of the columns), `label`, `standardize`, `missing`, `images` (shape).
-
-    Returns
-    -------
-    dict
-        The description of the data set for the page.
+    The source has the `path` of the file, `kind` as in `lowdim.tables.read`, and `image_shape` if
+    it is known; the choices of the user are `roles` (of the columns), `label`, `standardize`,
+    `missing`, `images` (shape) and others. Returns the description of the data set for the page.
     """
     from lowdim import tables
 

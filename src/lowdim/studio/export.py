@@ -45,12 +45,8 @@ def write_figure(
 ) -> None:
     """Draw a map for a paper as the page shows it.
 
-    Parameters
-    ----------
-    color : str
-        "column:" and the name of a column, "regions", "changing", or something else for one colour.
-    shows : list of str
-        "regions" for their names, "trust" for faint objects whose place is doubtful.
+    The color is "column:" and the name of a column, "regions", "changing", or something else for
+    one colour; it shows "regions" for their names, "trust" for faint objects of a doubtful place.
     """
     from lowdim import plot
 

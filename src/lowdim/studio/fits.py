@@ -31,21 +31,12 @@ LOSS_EVERY = 25  # iterations at least between two such losses
 
 
 def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
-    """Fit one map and write its coordinates and model.
+    """Fit one map and write its coordinates and model; returns what the record of the map gets.
 
-    Parameters
-    ----------
-    channel : Channel
-    spec : dict
-        `data` and `folder`: folders of the data and of the map; `method`, `parameters`; `rows`:
-        whether the folder has a file of row numbers; `label`: column that a method learns from;
-        `start`: file of the coordinates to start from; `pinned`: file of the places that hold
-        objects; `pace`: iterations per second, or None.
-
-    Returns
-    -------
-    dict
-        What the record of the map gets.
+    The spec has `data` and `folder`, folders of the data and of the map; `method`, `parameters`;
+    `rows`: whether the folder has a file of row numbers; `label`: column that a method learns from;
+    `start`: file of the coordinates to start from; `pinned`: file of the places that hold objects;
+    `pace`: iterations per second, or None.
     """
     data, folder = Path(spec["data"]), Path(spec["folder"])
     rows = read_rows(folder, spec["rows"])

@@ -58,15 +58,8 @@ def read_secret(path: Path) -> str:
 class Guard:
     """ASGI middleware that refuses requests and connections of strangers.
 
-    Parameters
-    ----------
-    app : ASGI application
-    port : int
-        The port of the server, a part of the permitted Host and Origin.
-    token : str
-        Exchanged for the cookie by `GET /?token=...`.
-    secret : str
-        Value of the cookie.
+    The port is a part of the permitted Host and Origin. `GET /?token=...` exchanges the token for a
+    cookie whose value is the secret.
     """
 
     def __init__(self, app: ASGIApp, *, port: int, token: str, secret: str) -> None:

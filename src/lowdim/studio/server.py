@@ -34,20 +34,8 @@ def serve(
 ) -> None:
     """Run the studio until it is interrupted.
 
-    Parameters
-    ----------
-    root : Path
-        The only folder whose files can be opened.
-    session : Path, default=None
-        Folder of the session; by default `.lowdim-studio` in the root.
-    port : int, default=None
-        By default 8710, or a free one if that is in use. 0 takes a free one.
-    most_upload : int, default=2 GB
-        Largest size of an upload in bytes.
-    ready : callable, default=print
-        Called with the address, token included, when the server accepts connections.
-    file : Path, default=None
-        A file in the root to open at first.
+    Files are opened in the folder `root` alone, at first `file`, which is in it. Port 0 is a free
+    one. `ready` is called with the address, token included, when the server accepts connections.
     """
     import uvicorn
 

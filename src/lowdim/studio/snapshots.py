@@ -15,13 +15,7 @@ MOST_BYTES = 200e6  # of the snapshots of a map
 
 
 class Snapshots:
-    """Keeps frames as files, at most some: of a long fit only every second, fourth, ...
-
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-    """
+    """Keeps frames as files in a folder: of a long fit only every second, fourth, ..."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

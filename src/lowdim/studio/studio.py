@@ -32,15 +32,9 @@ LEAST_OBJECTS = 5  # of a map
 
 
 class Studio:
-    """The state of a running studio.
+    """The state of a running studio, which opens files in the folder `root` alone.
 
-    Parameters
-    ----------
-    session : Session
-    root : Path
-        The only folder whose files can be opened.
-    most_upload : int
-        Largest size of an upload in bytes.
+    An upload has at most `most_upload` bytes.
     """
 
     def __init__(self, session: Session, root: Path, most_upload: int = 0) -> None:
