@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from lowdim import tables
 from lowdim.checks import did_you_mean
+from lowdim.cli.blocked import read_in_blocks
 from lowdim.cli.console import Command, Console, combine
 from lowdim.cli.names import Names, Size
 from lowdim.cli.parameters import option_words
 from lowdim.estimator import docstrings
 from lowdim.messages import collect_warnings
 from lowdim.runtime.atomic import check_writable
-from lowdim.tables import Recipe, Table, read
-from lowdim.tables.blocked import read_in_blocks
+from lowdim.tables import Recipe, Table, read, write
 from lowdim.tables.errors import join_names
 from lowdim.tables.formats import FORMATS
 from lowdim.tables.writing import writer_for
@@ -163,4 +162,4 @@ def write_rows(path: Path, rows: Any, names: list[str], table: Table, force: boo
     about: dict[str, Any] = {}
     if len(rows) == table.n_rows:
         about = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
-    tables.write(path, rows, names=names, force=force, **about)
+    write(path, rows, names=names, force=force, **about)

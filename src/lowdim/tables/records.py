@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -25,7 +24,7 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     """An object, or a list of values, a line, or all of them in one list; a key that an object
     lacks is a missing value."""
     with encoding_errors(path), open(path, encoding=options.encoding or "utf-8") as file:
-        values = _json_list(file) or list(_json_lines(path, file))
+        values = _json_values(path, file)
     records = [
         one if isinstance(one, dict) else {f"x{place}": value for place, value in enumerate(one)}
         for one in values
@@ -37,29 +36,26 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     return Frame({name: _column(path, name, v, options) for name, v in columns.items()})
 
 
-def _json_list(file: IO[str]) -> list[Any]:
-    """The objects, or lists, of a file that is one list of them; none if it is something else."""
-    begins = file.read(100).lstrip().startswith("[")
+def _json_values(path: Path, file: IO[str]) -> list[Any]:
+    """The objects, or lists, of a file that is one list of them, or has one in each line."""
+    if file.read(100).lstrip().startswith("["):
+        file.seek(0)
+        with suppress(ValueError):
+            values: list[Any] = json.load(file)
+            if values and all(isinstance(one, dict | list) for one in values):
+                return values
     file.seek(0)
-    with suppress(ValueError):
-        values = json.load(file) if begins else []
-        if all(isinstance(one, dict | list) for one in values):
-            return list(values)
-    file.seek(0)
-    return []
-
-
-def _json_lines(path: Path, file: IO[str]) -> Iterator[Any]:
+    values = []
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            values.append(json.loads(line))
         except ValueError as error:
             raise DataError(f"{path}, line {number} is not JSON: {error}.") from error
-        if not isinstance(value, dict | list):
+        if not isinstance(values[-1], dict | list):
             raise DataError(f"{path}, line {number} is neither a JSON object nor a list.")
-        yield value
+    return values
 
 
 def read_excel(path: Path, options: Options) -> Frame:
