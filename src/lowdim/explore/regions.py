@@ -312,10 +312,10 @@ def regions(
         borders = border_links(features.values[at], tree.membership, count, random_state)
     membership = np.full(n, -1)
     membership[at] = tree.membership
-    found = list(_regions(tree, Y[at], at, named, borders))
+    hierarchy = list(_regions(tree, Y[at], at, named, borders))
     if feature_names is not None or hasattr(X, "columns"):
-        _tell_namesakes_apart(found, tree.membership, named)
-    return Regions(tuple(found), membership)
+        _tell_namesakes_apart(hierarchy, tree.membership, named)
+    return Regions(tuple(hierarchy), membership)
 
 
 def map_coordinates(map: Any) -> tuple[Array, Array]:

@@ -54,9 +54,9 @@ def write_figure(
     labels, column = None, color.removeprefix("column:")
     of_maps = {"regions": questions.region_of_points, "changing": questions.changes_at_points}
     if color in of_maps:
-        found = of_maps[color](view)
-        names = np.array([*found["categories"], ""], dtype=object)
-        labels = {"regions" if color == "regions" else "changes most": names[found["codes"]]}
+        shown = of_maps[color](view)
+        names = np.array([*shown["categories"], ""], dtype=object)
+        labels = {"regions" if color == "regions" else "changes most": names[shown["codes"]]}
     elif column != color:
         labels = {column: read_labels(Path(view.data), column)[view.read_rows()]}
     named = questions.regions_of(view) if "regions" in shows and Y.shape[1] == 2 else None

@@ -186,17 +186,17 @@ def _texts(view: View) -> list[str | None] | None:
     """The texts that the map was made of, else those of the first column of several words."""
     about = read_about(Path(view.data))
     chosen = about.get("text")
-    found: list[str | None] | None
+    texts: list[str | None] | None
     if chosen is not None and chosen in about["places"]:  # so few values that they are categories
-        found = read_labels(Path(view.data), chosen).tolist()
+        texts = read_labels(Path(view.data), chosen).tolist()
     elif chosen is not None:
-        found = about["texts"][chosen]
+        texts = about["texts"][chosen]
     else:
-        prose = (texts for name, texts in about["texts"].items() if name != about["id_name"])
-        found = next(filter(_are_prose, prose), None)
-    if found is None or not view.rows:
-        return found
-    return [found[row] for row in view.read_rows().tolist()]
+        columns = (column for name, column in about["texts"].items() if name != about["id_name"])
+        texts = next(filter(_are_prose, columns), None)
+    if texts is None or not view.rows:
+        return texts
+    return [texts[row] for row in view.read_rows().tolist()]
 
 
 def _are_prose(texts: list[str | None]) -> bool:
@@ -249,9 +249,9 @@ def changes(view: View, other: View) -> dict[str, Any]:
     """What changes from a map to another: neighbours kept, in all and by region of the map."""
     comparison, by_region = _compare(view, other), []
     if not view.rows:
-        found = regions_of(view)
-        for one in comparison.by_region(found, MOST_REGIONS):
-            beside = None if one["mixed_with"] is None else found.tree[one["mixed_with"]].name
+        hierarchy = regions_of(view)
+        for one in comparison.by_region(hierarchy, MOST_REGIONS):
+            beside = None if one["mixed_with"] is None else hierarchy.tree[one["mixed_with"]].name
             by_region.append({**one, "mixed_with": beside})
     return {
         "kept": comparison.score,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from lowdim.messages import one_line
@@ -29,6 +31,22 @@ def damage_error(path: str | PathLike[str], kind: str, error: Exception) -> Data
         f"{fspath(path)} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
         f"another kind ({shorten(one_line(error), 160)})."
     )
+
+
+@contextmanager
+def damage_errors(path: Path, kind: str) -> Iterator[None]:
+    """Turn every error of a library into a DataError of one line: damaged files lead to many."""
+    try:
+        yield
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        if "allow_pickle" in str(error) or "Python objects" in str(error):
+            raise DataError(
+                f"{path} holds pickled Python objects, which may run code when they are loaded "
+                "and are never read; save plain arrays of numbers."
+            ) from error
+        raise damage_error(path, kind, error) from error
 
 
 def shorten(text: str, most: int = 40) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame, column_of
-from lowdim.tables.errors import DataError, damage_error, join_names, require
+from lowdim.tables.errors import DataError, damage_error, damage_errors, join_names, require
 from lowdim.tables.formats import PARQUET, Options
 from lowdim.tables.text import distinct_names, encoding_errors
 
@@ -61,20 +61,15 @@ def _json_values(path: Path, file: IO[str]) -> list[Any]:
 def read_excel(path: Path, options: Options) -> Frame:
     """The first sheet of a workbook, or the one that the key names; row 1 names the columns."""
     openpyxl = require("openpyxl", "excel", "Excel files")
-    try:
-        with open(path, "rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            sheets = book.sheetnames
-            name = options.key or sheets[0]
-            if name not in sheets:
-                raise DataError(f"{path} has no sheet {name!r}; it has {join_names(sheets)}.")
-            cells = enumerate(book[name].iter_rows(values_only=True), start=1)
-            rows = {number: row for number, row in cells if any(v is not None for v in row)}
-            book.close()
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # zipfile's, XML's and openpyxl's own, of many kinds
-        raise damage_error(path, "Excel", error) from error
+    with damage_errors(path, "Excel"), open(path, "rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        sheets = book.sheetnames
+        name = options.key or sheets[0]
+        if name not in sheets:
+            raise DataError(f"{path} has no sheet {name!r}; it has {join_names(sheets)}.")
+        cells = enumerate(book[name].iter_rows(values_only=True), start=1)
+        rows = {number: row for number, row in cells if any(v is not None for v in row)}
+        book.close()
     if not rows:
         raise DataError(f"{path} is empty.")
     numbers, first = list(rows), next(iter(rows.values()))
