@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +24,16 @@ def require(module: str, extra: str, what: str) -> Any:
         raise ImportError(f'{what} need {package}: pip install "lowdim[{extra}]"') from error
 
 
-def damage_error(path: str | PathLike[str], kind: str, error: Exception) -> DataError:
+def damage_error(path: Path | str, kind: str, error: Exception) -> DataError:
     """The error for a file that its reader could not read."""
     return DataError(
-        f"{fspath(path)} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
+        f"{path} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
         f"another kind ({shorten(one_line(error), 160)})."
     )
 
 
 @contextmanager
-def damage_errors(path: Path, kind: str) -> Iterator[None]:
+def damage_errors(path: Path | str, kind: str) -> Iterator[None]:
     """Turn every error of a library into a DataError of one line: damaged files lead to many."""
     try:
         yield
