@@ -35,7 +35,7 @@ class Job:
     def __init__(self, one: Map, spec: dict[str, Any]) -> None:
         self.map, self.spec = one, spec
         self.worker: Worker | None = None
-        self.snapshots = Snapshots(Path(spec["folder"]) / "frames")
+        self.snapshots = Snapshots(Path(spec["folder"]))
         self.frame = 0
         self.newest: bytes | None = None
         self.published = 0.0

@@ -15,7 +15,7 @@ MOST_BYTES = 200e6  # of the snapshots of a map
 
 
 class Snapshots:
-    """Keeps frames as files in a folder: of a long fit only every second, fourth, ..."""
+    """Keeps frames as files in the folder of a map: of a long fit every second, fourth, ..."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -29,9 +29,10 @@ class Snapshots:
             self.kept, self.step = [], 1
         if self.kept and iteration < self.kept[-1] + self.step:
             return
-        self.folder.mkdir(exist_ok=True)
+        path = snapshot_path(self.folder, iteration)
+        path.parent.mkdir(exist_ok=True)
         Y = np.frombuffer(coordinates, dtype="<f4").reshape(n, dim)
-        save_array(self._path(iteration), Y)
+        save_array(path, Y)
         self.kept.append(iteration)
         most = int(np.clip(MOST_BYTES / max(1, len(coordinates)), FEWEST, MOST))
         while len(self.kept) > most:
@@ -41,10 +42,7 @@ class Snapshots:
 
     def _drop(self, iterations: list[int]) -> None:
         for iteration in iterations:
-            self._path(iteration).unlink(missing_ok=True)
-
-    def _path(self, iteration: int) -> Path:
-        return snapshot_path(self.folder.parent, iteration)
+            snapshot_path(self.folder, iteration).unlink(missing_ok=True)
 
 
 def save_array(path: Path, values: Array) -> None:
@@ -56,8 +54,3 @@ def save_array(path: Path, values: Array) -> None:
 def snapshot_path(folder: Path, iteration: int) -> Path:
     """The file of a snapshot in the folder of a map."""
     return folder / "frames" / f"{iteration}.npy"
-
-
-def read_snapshot(folder: Path, iteration: int) -> Array:
-    """The coordinates of a snapshot."""
-    return np.asarray(np.load(snapshot_path(folder, iteration)))
