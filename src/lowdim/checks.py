@@ -34,6 +34,12 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
+def as_columns(values: Any, dtype: Any = None) -> Array:
+    """An array of rows and columns; a vector is one column."""
+    rows: Array = np.asarray(values, dtype)
+    return rows[:, None] if rows.ndim == 1 else rows
+
+
 def stack_rows(rows: Any, more: Any) -> Any:
     """The rows of two tables, in the form of the first: dense or CSR."""
     if not is_sparse(rows):

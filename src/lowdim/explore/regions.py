@@ -325,7 +325,7 @@ def map_coordinates(map: Any) -> tuple[Array, Array]:
         raise ValueError(
             "map must be coordinates of shape (n, p) or a fitted estimator with embedding_."
         )
-    Y = (Y[:, None] if Y.ndim == 1 else Y).astype(np.float64, copy=False)
+    Y = checks.as_columns(Y, np.float64)
     if np.isinf(Y).any():
         raise ValueError("map has infinite coordinates.")
     return Y, ~np.isnan(Y).any(axis=1)
