@@ -270,6 +270,11 @@ def test_objects_are_found_by_the_keyboard_and_those_like_them_selected(tab: Tab
     expect(page.get_by_role("heading", name="28 objects selected")).to_be_visible()
     page.get_by_label("Search objects").fill("oak")
     expect(page.get_by_text("Nothing found")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.keyboard.type("tree-077")
+    page.keyboard.press("Enter")  # before the answer to the last letters
+    expect(page.locator("#answers h2")).to_have_text("tree-077")
 
 
 def test_a_figure_for_a_paper_has_real_text_and_contours_are_drawn(tab: Tab, own: Server):
