@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, as_frame
 from lowdim.explore.density import DensityTree, density_tree
 from lowdim.explore.gaps import GAP, border_links
 from lowdim.explore.naming import Effect, Naming, feature_table
@@ -313,7 +313,7 @@ def regions(
     membership = np.full(n, -1)
     membership[at] = tree.membership
     hierarchy = list(_regions(tree, Y[at], at, named, borders))
-    if feature_names is not None or hasattr(X, "columns"):
+    if feature_names is not None or hasattr(as_frame(X), "columns"):
         _tell_namesakes_apart(hierarchy, tree.membership, named)
     return Regions(tuple(hierarchy), membership)
 

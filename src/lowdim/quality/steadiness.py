@@ -11,6 +11,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.quality.rows import Rows, choose_objects, data_rows, map_rows, rows_of
+from lowdim.runtime.interrupts import watch_interrupts
 from lowdim.runtime.scheduling import uses_threads
 
 ALPHA = 0.1  # added to similarities before they are inverted to distances
@@ -173,7 +174,8 @@ def _walk(ids: Array, likely: Array, n_steps: int, random: Any) -> Array:
 
 def _divide(similarities: Array) -> Array:
     """The part of each object of a group by HDBSCAN; objects of no part are parts of their own."""
-    from sklearn.cluster import HDBSCAN
+    with watch_interrupts():
+        from sklearn.cluster import HDBSCAN
 
     distances = 1 / (similarities + ALPHA)
     np.fill_diagonal(distances, 0.0)

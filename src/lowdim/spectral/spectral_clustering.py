@@ -18,7 +18,6 @@ from lowdim.estimator.fitted_state import Numbers
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
 from lowdim.objects.objects import Objects
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.spectral.laplacian import trivial_vector
 from lowdim.spectral.laplacian_eigenmaps import LaplacianEigenmaps
 
@@ -163,10 +162,8 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         )
 
     def _cluster(self) -> None:
+        from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
-
-        with defer_interrupts():  # half of an extension module fails at every later import
-            from sklearn.cluster import KMeans
 
         kmeans = KMeans(
             self.n_clusters,

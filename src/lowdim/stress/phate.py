@@ -22,7 +22,6 @@ from lowdim.numerics.kernels import kernel_distances
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.objects.pairs import dense_pairs
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.spectral.starts import classical_start
 from lowdim.stress.mds.problems import FullStress, PairStress
@@ -295,8 +294,7 @@ def group_objects(K: Any, count: int | None, random: np.random.RandomState) -> A
 
     Distributions after a few steps are compared by a random projection of them.
     """
-    with defer_interrupts():  # half of an extension module fails at every later import
-        from sklearn.cluster import KMeans
+    from sklearn.cluster import KMeans
 
     n = K.shape[0]
     if count is None or n <= count:

@@ -25,7 +25,6 @@ from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.elementary import power
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blocks
 
 NEIGHBORHOODS = ("exponential", "step")
@@ -265,8 +264,7 @@ def choose_prototypes(objects: Objects, count: Any, least: int, seed: Any) -> Ar
 
 
 def _near_centers(objects: MeasuredObjects, count: int, seed: Any) -> Array:
-    with defer_interrupts():  # half of an extension module fails at every later import
-        from sklearn.cluster import KMeans
+    from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
     kmeans = KMeans(count, n_init=1, random_state=seed)
