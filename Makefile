@@ -9,6 +9,9 @@ SYSTEM_CMAKE := $(shell command -v cmake 2>/dev/null)
 CMAKE := $(or $(SYSTEM_CMAKE),$(BIN)/cmake)
 SANITIZE := build/sanitize/$(notdir $(firstword $(CXX)))
 
+# Where the environment forbids it, every process would compile all modules, and every worker of pytest all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help venv compiler demo studio test lint format sanitize sanitize-threads sanitize-python test-arm fuzz wheel bench docs web wasm clean
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 ERRORS = (TypeError, ValueError)
 
-many = settings(max_examples=25)
+many = settings(max_examples=15)
 
 dtypes = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex128])
 shapes = st.one_of(
@@ -115,8 +115,8 @@ def test_odd_but_valid_dissimilarities(metric_case, D):
 
 @many
 @given(rows=anything)
-def test_transform(case, X, rows):
-    placed = answer_or_none(fitted(case, X).transform, rows)
+def test_transform(fitted, rows):
+    placed = answer_or_none(fitted.transform, rows)
     if placed is not None:
         assert placed.shape == (len(rows), 2)
         assert np.isfinite(placed).all()
@@ -124,17 +124,8 @@ def test_transform(case, X, rows):
 
 @many
 @given(rows=anything)
-def test_inverse_transform(case, X, rows):
-    back = answer_or_none(fitted(case, X).inverse_transform, rows)
+def test_inverse_transform(fitted, rows):
+    back = answer_or_none(fitted.inverse_transform, rows)
     if back is not None:
         assert back.shape == (len(rows), 3)
         assert np.isfinite(back).all()
-
-
-FITTED = {}
-
-
-def fitted(case, X):
-    if case.name not in FITTED:
-        FITTED[case.name] = case.make().fit(X)
-    return FITTED[case.name]
