@@ -142,7 +142,7 @@ def _find_kinds(folder: Path, name: str, matches: Callable[[str], bool]) -> Arra
 
 
 class _Texts(NamedTuple):
-    """All texts of a column as bytes, the start of each, and how often each byte occurs in a sample."""
+    """All texts of a column as bytes, the start of each, and the counts of bytes in a sample."""
 
     letters: Array
     starts: Array
