@@ -117,6 +117,8 @@ SPELLINGS = {
     "label": 'the role "Label"',
     "features": 'the role "Feature"',
     "id": 'the role "Name"',
+    "text": 'the role "Text"',
+    "categorical": "the role of a feature",
 }
 
 
@@ -128,7 +130,7 @@ def _spell_in_studio(name: str, *value: Any) -> str:
 
 def _is_hint(note: str) -> bool:
     """Whether a note advises the user to change something on the page."""
-    return any(control in note for control in SPELLINGS.values())
+    return any(control in note for name, control in SPELLINGS.items() if name != "categorical")
 
 
 def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> dict[str, Any]:
@@ -142,7 +144,8 @@ def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> 
             for word, name in (("normalised as counts", "counts"), ("standardised", "standardize"))
             if about.get(name)
         ]
-        made_of = f"{plural(about['d'], 'feature')} {' and '.join(how) or 'as they are'}"
+        plain = "as it is" if about["d"] == 1 else "as they are"
+        made_of = f"{plural(about['d'], 'feature')} {' and '.join(how) or plain}"
         made_of += f" of {private['text']}" if private.get("text") else ""
     arguments = [private["arguments"].get(name) for name in ("standardize", "missing", "counts")]
     key = json.dumps([private["metric"], private["features"], arguments, about["n"]]).encode()
