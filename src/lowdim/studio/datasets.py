@@ -31,8 +31,9 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     """
     from lowdim import tables
 
+    arguments = _arguments(choices)
     with spell_arguments(_spell_in_studio), collect_warnings() as messages:
-        table = tables.read(source["path"], kind=source.get("kind", "auto"), **_arguments(choices))
+        table = tables.read(source["path"], kind=source.get("kind", "auto"), **arguments)
     notes = [*table.notes, *messages]
     place = Path(folder)
     _write_objects(place, table.X)
@@ -43,7 +44,7 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
     label = choose_label(choices.get("label"), columns)
-    text = _arguments(choices).get("text")
+    text = arguments.get("text")
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
     ids = None if table.ids is None else [str(one) for one in table.ids]
     private = {
@@ -56,7 +57,7 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
         "ids": ids,
         "id_name": table.id_name,
         "recipe": None if table.recipe is None or text else table.recipe.to_dict(),
-        "arguments": _arguments(choices),
+        "arguments": arguments,
     }
     (place / "data.json").write_text(json.dumps(private), encoding="utf-8")
     _write_letters(place)

@@ -73,17 +73,18 @@ def _assess(view: View, changed: float) -> quality.Assessment:
 def map_quality(view: View) -> dict[str, Any]:
     """Measures of a map, its curves, a verdict and warnings in words."""
     assessment = _assess(view, Path(view.coordinates).stat().st_mtime)
+    known = assessment.measures
     measures: list[dict[str, Any]] = [
         {
             "name": one.name,
             "label": one.label,
-            "value": float(assessment.measures[one.name]),
-            "margin": float(getattr(assessment.measures[one.name], "margin", 0.0) or 0.0),
+            "value": float(known[one.name]),
+            "margin": float(getattr(known[one.name], "margin", 0.0)),
             "better": one.better,
             "meaning": assessment.meaning(one),
         }
         for one in quality.MEASURES
-        if one.name in assessment.measures and np.isfinite(assessment.measures[one.name])
+        if np.isfinite(known.get(one.name, np.nan))
     ]
     K, values = np.asarray(assessment.rnx.K), np.asarray(assessment.rnx.values)
     at = np.unique(np.geomspace(1, max(1, len(K)), MOST_CURVE).astype(int) - 1)[: len(K)]

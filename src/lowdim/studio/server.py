@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from lowdim.studio.app import application
-from lowdim.studio.security import Guard, new_token, read_secret
+from lowdim.studio.security import Guard, read_secret
 from lowdim.studio.session import Session
 from lowdim.studio.stream import LONGEST_MESSAGE
 from lowdim.studio.studio import Studio
@@ -41,7 +42,7 @@ def serve(
 
     listener = _listener(port)
     number = listener.getsockname()[1]
-    token = new_token()
+    token = secrets.token_urlsafe(32)
     folder = (root / FOLDER if session is None else session).resolve()
     studio = Studio(Session(folder), root, most_upload)
     guard = Guard(
