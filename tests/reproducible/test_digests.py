@@ -23,7 +23,8 @@ from lowdim.catalog import CATALOG
 HERE = Path(__file__).parent
 NO_FMA = "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable"
 SETTINGS: dict[str, dict[str, str]] = {
-    "this machine": {},  # by AVX-512 if it has that
+    "this machine": {},
+    "AVX-512": {"LOWDIM_ISA": "avx512", "OPENBLAS_CORETYPE": "SkylakeX"},
     "AVX2": {
         "LOWDIM_ISA": "avx2",
         "OPENBLAS_CORETYPE": "Haswell",
@@ -47,11 +48,13 @@ NOT_PROMISED = {
     "ParametricTSNE": "is trained by PyTorch",
     "ParametricUMAP": "is trained by PyTorch",
 }
-NEEDED = {"AVX2": "AVX2", "portable": "SSE42"}
+NEEDED = {"AVX-512": "AVX512_SKX", "AVX2": "AVX2", "portable": "SSE42"}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_digests(setting: str) -> None:
+    if setting == "this machine" and features.get("AVX512_SKX"):
+        pytest.skip("the setting AVX-512 is this machine")
     feature = NEEDED.get(setting)
     if feature is not None and not features.get(feature):
         pytest.skip(f"needs a processor with {feature}")
