@@ -13,7 +13,6 @@ from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.errors import refuse_errors
 from lowdim.cli.names import Names, alias, aliases, method_option, normalize_name
-from lowdim.runtime.atomic import check_writable
 from lowdim.tables import Table
 
 _PARTS = ("score", "false", "missed", "displaced", "unseen")
