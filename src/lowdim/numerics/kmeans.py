@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lowdim.checks import Array
-from lowdim.runtime.interrupts import defer_interrupts
 
 
 def fit_kmeans(rows: Array, count: int, **options: Any) -> Any:
     """A fitted `KMeans` of `count` clusters; the options are those of scikit-learn."""
-    with defer_interrupts():  # half of an extension module fails at every later import
-        from sklearn.cluster import KMeans
+    from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # sums in a fixed order
