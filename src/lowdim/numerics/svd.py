@@ -70,7 +70,9 @@ def principal_axes(
         solver = "arpack"
     with blas_on_one_thread():
         if solver == "covariance_eigh":
-            mean, values, components, total = _by_covariance(X, k)
+            mean, covariances = _covariances(X)
+            values, vectors = top_eigenpairs(covariances, k)
+            components, total = vectors.T, float(np.trace(covariances))
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # `_require_finite` reports it
                 mean = _mean(X)
@@ -186,13 +188,6 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
 
     _, s, Vt = svd(X, full_matrices=False, check_finite=False)
     return s[: k + 1] ** 2, Vt[:k]
-
-
-def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
-    """Mean, eigenvalues, axes and the sum of squares."""
-    mean, total = _covariances(X)
-    values, vectors = top_eigenpairs(total, k)
-    return mean, values, vectors.T, float(np.trace(total))
 
 
 def _covariances(X: Any) -> tuple[Array, Array]:
