@@ -128,7 +128,7 @@ def _receive(connection: Any, folder: str) -> None:
     """What the server does with frames, apart from sending them on."""
     from lowdim.studio.snapshots import Snapshots
 
-    snapshots = Snapshots(Path(folder) / "frames")
+    snapshots = Snapshots(Path(folder))
     while True:
         began = time.thread_time()
         try:

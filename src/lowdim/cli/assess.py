@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lowdim import tables
 from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
+from lowdim.cli.errors import refuse_errors
 from lowdim.cli.names import Names, alias, aliases, method_option, normalize_name
-
-if TYPE_CHECKING:
-    from lowdim.tables import Table
+from lowdim.tables import Table
 
 _PARTS = ("score", "false", "missed", "displaced", "unseen")
 
@@ -63,8 +63,7 @@ def assess(
     """
     import numpy as np
 
-    from lowdim import plot, quality, tables
-    from lowdim.cli.errors import refuse_errors
+    from lowdim import plot, quality
     from lowdim.quality.reliability import DEFAULT_NEIGHBORS
     from lowdim.quality.suspects import find_suspects
 
@@ -170,7 +169,6 @@ def suggest(
 ) -> None:
     """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
     from lowdim import quality
-    from lowdim.cli.errors import refuse_errors
 
     table = files.read_table(file, files.read_arguments(values), console)
     with refuse_errors():
