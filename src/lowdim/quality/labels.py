@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.quality.interval import IntervalEstimate, mean_of
 from lowdim.quality.ranks import Ranks, compare_ranks
 from lowdim.quality.stress import Distances, compare_distances
@@ -227,7 +227,7 @@ def class_angular_distortion(
     if not len(eligible):
         raise ValueError("labels: angles need a class with at least two objects.")
     count = 10 * len(codes) if n_triplets is None else checks.integer(n_triplets, "n_triplets", 2)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     seen = eligible[random.randint(len(eligible), size=count)]
     own = (seen + 1 + random.randint(n_classes - 1, size=count)) % n_classes
     members, first = np.argsort(codes, kind="stable"), np.cumsum(counts) - counts
