@@ -466,7 +466,7 @@ def test_a_map_of_a_file_that_was_cut_short_is_refused(form, tmp_path):
 
 
 def test_empty_columns_of_parquet_files_are_left_out_of_tables(tmp_path):
-    from lowdim.tables.blocked import read_in_blocks
+    from lowdim.cli.blocked import read_in_blocks
 
     nothing = pa.array([None] * 4000, pa.float64())
     columns = {"a": np.arange(4000.0), "gap": nothing, "null": pa.nulls(4000), "b": nothing}

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lowdim.catalog import CATALOG
 from lowdim.cli.assess import assess, suggest
 from lowdim.cli.compare import compare
 from lowdim.cli.console import Console, output_options
@@ -16,6 +17,7 @@ from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.explore import explain, regions
 from lowdim.cli.models import decode, transform, update
 from lowdim.cli.names import MethodName, alias
+from lowdim.cli.parameters import descriptions, hints
 from lowdim.cli.studio import studio
 
 
@@ -82,9 +84,6 @@ def methods(method: Any, console: Console) -> None:
 
     With the name of a METHOD, only that one, and its parameters.
     """
-    from lowdim.catalog import CATALOG
-    from lowdim.cli.parameters import descriptions, hints
-
     chosen = CATALOG if method is None else (method,)
     for one in chosen:
         console.show(f"{one.name} ({one.family}; -m {alias(one.name)})")

@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lowdim.catalog import CATALOG
+from lowdim.catalog import CATALOG, Method
 from lowdim.checks import Array
+from lowdim.cli.console import Console
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
 from lowdim.messages import collect_warnings
 from lowdim.runtime.callbacks import show_progress
+from lowdim.tables import Table
 
 if TYPE_CHECKING:
-    from lowdim.catalog import Method
-    from lowdim.cli.console import Console
     from lowdim.estimator.plan import Plan
-    from lowdim.tables import Table
 
 
 @dataclass

@@ -11,15 +11,13 @@ import typing
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lowdim.catalog import Method
 from lowdim.cli.names import ParamType, Size, alias
 from lowdim.estimator import docstrings
-
-if TYPE_CHECKING:
-    from lowdim.catalog import Method
 
 _OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no use to it
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}

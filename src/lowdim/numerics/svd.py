@@ -12,12 +12,7 @@ from lowdim.backends.native.dense import product
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.numerics.eigenpairs import (
-    fix_signs,
-    settle,
-    start_eigenpairs,
-    top_eigenpairs,
-)
+from lowdim.numerics.eigenpairs import fix_signs, settle, start_eigenpairs, top_eigenpairs
 from lowdim.numerics.eigensolvers import Operator
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run

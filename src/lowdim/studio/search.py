@@ -28,6 +28,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _END = ord("\n")  # between the texts of two objects
 _MANY = 0.02  # of the letters: so many places are kept as one byte a letter, not as a list
 
+_SAMPLE = 100_000  # letters by which the rarest one of a query is found
+
 
 class Hits(NamedTuple):
     """Rows that match in a column; None stands for the ids."""
@@ -140,7 +142,7 @@ def _find_kinds(folder: Path, name: str, matches: Callable[[str], bool]) -> Arra
 
 
 class _Texts(NamedTuple):
-    """All texts of a column as bytes, the start of each, and how often each byte occurs."""
+    """All texts of a column as bytes, the start of each, and the counts of bytes in a sample."""
 
     letters: Array
     starts: Array
@@ -151,7 +153,8 @@ class _Texts(NamedTuple):
 def _texts(folder: Path, name: str | None) -> _Texts:
     letters = read_letters(folder, name)
     starts = np.concatenate([[0], np.flatnonzero(letters == _END)[:-1] + 1])
-    return _Texts(letters, starts, np.bincount(letters, minlength=256))
+    sample = letters[:: 1 + len(letters) // _SAMPLE]
+    return _Texts(letters, starts, np.bincount(sample, minlength=256))
 
 
 def _find_text(folder: Path, name: str | None, query: str) -> Array:

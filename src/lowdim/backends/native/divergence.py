@@ -161,11 +161,7 @@ def join_samples(
 
 
 def vector_sample(
-    rows: Array,
-    labels: Array,
-    ratio: int,
-    nearest: tuple[Array, Array],
-    n_levels: int,
+    rows: Array, labels: Array, ratio: int, nearest: tuple[Array, Array], n_levels: int
 ) -> Any:
     """Samples of the other vectors of each vector that stay on a device; None on the CPU.
 

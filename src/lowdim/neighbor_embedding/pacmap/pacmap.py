@@ -15,7 +15,7 @@ from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_param
 from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import graph_of_fit
-from lowdim.neighbor_embedding.anchors import pins, springs_and_start
+from lowdim.neighbor_embedding.anchors import pinned_start
 from lowdim.neighbor_embedding.descent import LARGEST_RATE
 from lowdim.neighbor_embedding.docs import PASSAGES
 from lowdim.neighbor_embedding.pacmap import pairs
@@ -246,8 +246,7 @@ class PaCMAP(Iterative, Embedder):
             further = pairs.draw_others(near, start[order], order, n_further, seed)
         else:
             further = pairs.given_partners(further_pairs, "further_pairs", n)
-        anchors = pins(pinned, pin_strength, n, start.shape[1], start.dtype)
-        springs, start = springs_and_start(start, anchors, self.init)
+        springs, start = pinned_start(start, pinned, pin_strength, self.init)
         layout = pairs.PairLayout(
             [near, mid, further], start, order, self.max_iter, springs, seed=seed, masses=masses
         )
