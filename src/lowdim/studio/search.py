@@ -66,6 +66,13 @@ def search(folder: Path, query: str) -> list[Hits]:
     return [one for one in hits if len(one.rows)]
 
 
+def read_ahead(folder: Path) -> None:
+    """Read what searches need, so that the first one is as quick as the others."""
+    about = read_about(folder)
+    for name in [*([] if about["ids"] is None else [None]), *about["texts"]]:
+        _texts(folder, name)
+
+
 def describe_hits(folder: Path, hits: list[Hits]) -> dict[str, Any]:
     """How many objects match, and the first of them with what matches."""
     ids = read_about(folder)["ids"]

@@ -15,7 +15,7 @@ import lowdim
 from lowdim.catalog import Method, find
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
-from lowdim.studio import datasets
+from lowdim.studio import datasets, search
 from lowdim.studio.datasets import View
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import check_parameters
@@ -135,7 +135,7 @@ class Studio:
             raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
         self.session.add_dataset(dataset)
         self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
-        await asyncio.to_thread(datasets.read_about, folder)  # so that the first search is quick
+        await asyncio.to_thread(search.read_ahead, folder)
         return dataset
 
     def remove_dataset(self, dataset: Dataset) -> None:

@@ -421,13 +421,16 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
             action = "kept as labels"
             roles.labels |= {name: frame.columns[name] for name in texts}
         kinds = [f"{n!r} ({len(set(frame.columns[n]) - {None})} kinds)" for n in texts[:6]]
-        sentences = next((name for name in texts if _holds_sentences(frame.columns[name])), None)
-        if sentences is not None:
-            ways += f"; to use the words of {sentences!r}: {argument('text', sentences)}"
         roles.notes.append(
             f"columns of text are {action}, not used as features: "
             f"{join_names(kinds + ['...'] * (len(texts) - len(kinds)))} (to use them: {ways})"
         )
+        sentences = [name for name in texts if _holds_sentences(frame.columns[name])]
+        if sentences and choices.text is None:
+            roles.notes.append(
+                f"column {sentences[0]!r} holds sentences (to make a map of their words: "
+                f"{argument('text', sentences[0])})"
+            )
     if not roles.numeric and not roles.textual:
         what = "no columns but ids, labels and dates"
         if texts:
