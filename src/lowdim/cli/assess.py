@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from lowdim import tables
 from lowdim.cli import files
@@ -61,8 +62,6 @@ def assess(
     EMBEDDING is a file that `lowdim embed` wrote, or any table with one row an object. Rows are
     matched by ids where both files have them.
     """
-    import numpy as np
-
     from lowdim import plot, quality
     from lowdim.quality.reliability import DEFAULT_NEIGHBORS
     from lowdim.quality.suspects import find_suspects

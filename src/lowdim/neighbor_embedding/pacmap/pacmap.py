@@ -25,7 +25,7 @@ from lowdim.neighbor_embedding.umap.layout import lay_out
 from lowdim.neighbor_embedding.umap.targets import label_codes, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import GivenGraph, Objects
 
 MORE_NEIGHBORS = 50  # beyond n_neighbors, from which the near pairs are chosen
 START_EXTENT = 0.1  # standard deviation of the first coordinate of the start
@@ -279,8 +279,9 @@ def begin(
     """What PaCMAP and TriMap begin with: the neighbour graph, of at least so many neighbours; the
     start, in the precision of the layout; the objects in the order of their random numbers; and the
     seed of these numbers."""
-    known = getattr(objects if graph is None else None, "graph", graph)
-    most, wanted = getattr(known, "n_neighbors", None), estimator._n_wanted(objects.n)
+    given = objects.graph if isinstance(objects, GivenGraph) else graph
+    most = given.n_neighbors if isinstance(given, NeighborGraph) else None
+    wanted = estimator._n_wanted(objects.n)
     k = int(wanted if most is None else min(wanted, most))
     neighbors = graph_of_fit(estimator, objects, graph, k, least)
     random = fixed_random_state(estimator.random_state)
