@@ -128,6 +128,23 @@ def test_filters_are_those_of_the_kernel_and_of_the_page(notebook, Y):
     expect(canvas).to_have_attribute("aria-description", f"{passing} of {N} points shown")
 
 
+def test_objects_are_found_by_their_ids_and_categories(notebook, Y):
+    canvas = notebook.locator(".scatter").nth(1).locator("canvas").last
+    field = notebook.get_by_label("Find objects")
+    field.fill("Right")
+    field.press("Enter")
+    right = np.flatnonzero(Y[:, 0] > 0)
+    expect(canvas).to_have_attribute("aria-description", f"{len(right)} of {N} points shown")
+    assert notebook.evaluate("model.get('selection')") == right.tolist()
+    field.fill("row 11")
+    field.press("Enter")
+    expect(canvas).to_have_attribute("aria-description", f"11 of {N} points shown")
+    assert notebook.evaluate("model.get('selection')") == [11, *range(110, 120)]
+    field.fill("")
+    field.press("Enter")
+    expect(canvas).to_have_attribute("aria-description", f"{N} of {N} points shown")
+
+
 def test_regions_are_asked_for_and_named_on_the_map(notebook):
     notebook.get_by_role("button", name="Regions").click()
     assert notebook.evaluate("model.sent") == ["regions"]

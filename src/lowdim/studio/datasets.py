@@ -130,8 +130,10 @@ def _spell_in_studio(name: str, *value: Any) -> str:
 
 
 def _is_hint(note: str) -> bool:
-    """Whether a note advises the user to change something on the page."""
-    return any(control in note for name, control in SPELLINGS.items() if name != "categorical")
+    """Whether a note advises to change something on the page, or says what is not in the maps."""
+    return note.startswith("left out") or any(
+        control in note for name, control in SPELLINGS.items() if name != "categorical"
+    )
 
 
 def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> dict[str, Any]:

@@ -127,12 +127,12 @@ def _form(method: Method) -> dict[str, Any]:
 
 def _title(name: str) -> str:
     """The name as people write it."""
-    known = {"TSNE": "t-SNE", "WeightedTSNE": "Weighted t-SNE", "MultiscaleSNE": "Multi-scale SNE"}
-    if name in known:
-        return known[name]
-    words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]*[A-Z]+$|[A-Z][a-z]+|[A-Z]+", name)
+    if name in ("LargeVis", "NeRV", "PaCMAP", "TriMap"):
+        return name
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
+    words = ["t-SNE" if word == "TSNE" else word for word in words]
     first, *others = words
-    return " ".join([first, *(word if word.isupper() else word.lower() for word in others)])
+    return " ".join([first, *(word.lower() if word.istitle() else word for word in others)])
 
 
 def _field(
