@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from studio.client import Client, Server, until
 from studio.page import (
@@ -89,6 +89,24 @@ def test_a_map_says_what_it_was_made_of_and_other_data_are_not_compared(tab: Tab
     )
     expect(page.get_by_text("These maps are of different data")).to_be_visible()
     expect(page.locator("#answers .warning").last).to_contain_text("Standardise features")
+
+
+def test_a_fit_waits_for_the_change_of_its_data(tab: Tab, own: Server):
+    client = own.client()
+    data = open_trees(client)
+    client.ask("PUT", "/api/layout", json={"dataset": data["id"], "shown": []})
+    late: list[Route] = []
+    page = tab.page
+    page.route(
+        f"**/api/datasets/{data['id']}",
+        lambda route: late.append(route) if route.request.method == "PATCH" else route.continue_(),
+    )
+    tab.open()
+    page.locator(".switch", has_text="Standardise features").click()
+    page.locator(".run.large button").click()
+    until(lambda: page.wait_for_timeout(10) or late, "the change is on its way")
+    late.pop().continue_()
+    expect(page.locator(".settings")).to_contain_text("features standardised")
 
 
 def test_the_legend_stands_with_the_map_and_colours_stay_in_the_dark(browser: Browser, own: Server):
