@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import pickle
@@ -418,17 +419,25 @@ def test_arrays_are_checked(value, message, X, tmp_path):
         lowdim.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("exponent", [10**30, 1.5, True])
-def test_the_unit_of_extreme_data_is_checked(exponent, X, tmp_path):
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        *[(["_fitted_exponent"], value, "_fitted_exponent is") for value in (10**30, 1.5, True)],
+        (["_fitted_in_unit", "state"], {}, "_fitted_in_unit is not a fitted model"),
+    ],
+)
+def test_the_unit_of_extreme_data_is_checked(place, value, message, X, tmp_path):
+    """A model in the unit without any state was loaded, and could not transform."""
     lowdim.PCA().fit(X * 1e200).save(tmp_path / "model")
 
     def change(contents):
         model = json.loads(contents["model.json"])
-        model["model"]["state"]["_fitted_exponent"] = exponent
+        *way, last = ["model", "state", *place]
+        functools.reduce(dict.__getitem__, way, model)[last] = value
         return {**contents, "model.json": json.dumps(model).encode()}
 
     rewritten(tmp_path / "model", change)
-    with pytest.raises(ValueError, match="_fitted_exponent is"):
+    with pytest.raises(ValueError, match=message):
         lowdim.load(tmp_path / "model")
 
 
