@@ -137,7 +137,7 @@ build/wasm/lowdim.wasm: $(filter cpp/include/% cpp/kernels/% cpp/wasm/%,$(CPP)) 
 	@command -v em++ >/dev/null || { echo "make wasm needs Emscripten: sudo apt-get install emscripten" >&2; exit 1; }
 	@mkdir -p $(@D)
 	@$(EMXX) -O2 -c cpp/kernels/portable.cpp -o $(@D)/kernels.o
-	@$(EMXX) -Os -c cpp/wasm/engine.cpp -o $(@D)/engine.o
+	@$(EMXX) -O2 -c cpp/wasm/engine.cpp -o $(@D)/engine.o
 	@$(EMXX) -Os -c cpp/wasm/one_thread.cpp -o $(@D)/one_thread.o
 	@$(EMXX) -Os -c cpp/kernels/dispatch.cpp -o $(@D)/dispatch.o
 	@$(EMXX) -O2 $(addprefix $(@D)/,kernels.o engine.o one_thread.o dispatch.o) --no-entry -sSTANDALONE_WASM \

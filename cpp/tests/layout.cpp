@@ -165,6 +165,25 @@ void check_layout(int n, int n_fixed, int dim, int n_negatives, bool dense) {
     CHECK_SAME_BITS(v, v3);
 }
 
+TEST(powers_by_table) {
+    for (const double b : {0.1, 0.4, 0.79, 0.895, 1.0, 1.5, 2.0, 2.7, 4.0, 4.1, 7.0, 9.1, 10.0}) {
+        const PowerTable table = power_table(b);
+        for (double x = 1e-6; x < 1e13; x *= 1.0037) {
+            const int exponent = std::ilogb(x);
+            double product = 0;
+            for (int t = kPowerTerms - 1; t >= 0; --t)
+                product = product * (std::ldexp(x, -exponent) - 1.5) + table.terms[t];
+            product *= table.octaves[exponent - kFirstOctave];
+            if (table.squared) product *= product;
+            if (b * exponent > -120 && b * (exponent + 1) < 120) {
+                CHECK_CLOSE(product / std::pow(x, b), 1.0, 5e-7);
+            } else {  // cut off within the range of single precision
+                CHECK(product < 1.4e36 && product > 1e-37);
+            }
+        }
+    }
+}
+
 TEST_FLOATS(radii) {
     Random random(24);
     const int n = 77, dim = 3;

@@ -123,10 +123,22 @@ struct VertexGroups {
     const T* weights;
 };
 
+// Powers x^b of numbers between 2^kFirstOctave and 2^(kFirstOctave + kOctaves): the power of the
+// power of two below x, from a table, times a polynomial in what x is over it, less 3/2.
+inline constexpr int kFirstOctave = -20, kOctaves = 64, kPowerTerms = 7;
+struct PowerTable {
+    double octaves[kOctaves], terms[kPowerTerms];
+    bool squared;  // whether they are those of x^(b/2): a short polynomial does not do for large b
+};
+
 // Parameters of UMAP's force law: points at distance d are similar by largest / (1 + a d^2b), where
 // a largest similarity below 1 needs b = 1.
 struct UmapCurve {
-    double a, b, largest = 1;
+    // Of the parameters in their order below; in layout.hpp.
+    UmapCurve(double scale, double exponent, double most = 1);
+
+    double a, b, largest;
+    PowerTable powers;
 };
 
 // One step of a layout, whatever the force law.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lowdim/buckets.hpp"
+#include "lowdim/elementary.hpp"
 #include "lowdim/kernels.hpp"
 #include "lowdim/parallel.hpp"
 
@@ -73,6 +74,34 @@ OwnedVertexGroups<T> group_vertices(int64_t n, const int64_t* indptr, const int3
         });
     return out;
 }
+
+// The table of x^b: the polynomial goes through the powers at Chebyshev's points between 1 and 2
+// (by divided differences), and is right to 5e-7 for b up to 10. Powers are at most 2^120.
+inline PowerTable power_table(double b) {
+    PowerTable table;
+    table.squared = b > 4;
+    const double most = table.squared ? 60 : 120;
+    if (table.squared) b /= 2;
+    for (int o = 0; o < kOctaves; ++o)
+        table.octaves[o] = exact_power(2, std::clamp(b * (kFirstOctave + o), -most, most - b));
+    double at[kPowerTerms], differences[kPowerTerms];
+    for (int k = 0; k < kPowerTerms; ++k) {
+        at[k] = RootOfUnity(2 * k + 1, 4 * kPowerTerms).cos / 2;
+        differences[k] = exact_power(1.5 + at[k], b);
+    }
+    for (int step = 1; step < kPowerTerms; ++step)
+        for (int k = kPowerTerms - 1; k >= step; --k)
+            differences[k] = (differences[k] - differences[k - 1]) / (at[k] - at[k - step]);
+    std::fill(table.terms, table.terms + kPowerTerms, 0.0);
+    for (int k = kPowerTerms - 1; k >= 0; --k) {  // terms = terms * (x - at[k]) + differences[k]
+        for (int t = kPowerTerms - 1; t > 0; --t)
+            table.terms[t] = table.terms[t - 1] - at[k] * table.terms[t];
+        table.terms[0] = differences[k] - at[k] * table.terms[0];
+    }
+    return table;
+}
+inline UmapCurve::UmapCurve(double scale, double exponent, double most)
+    : a(scale), b(exponent), largest(most), powers(power_table(exponent)) {}
 
 // The kernel of a force law, found by the type of its parameters. A new law adds an overload.
 template <class T>
