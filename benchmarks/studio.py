@@ -8,8 +8,11 @@ report
 frames
     Time of a picture of a million points while the view zooms and when it is at rest, and the
     memory of the page, beside regl-scatterplot (needs npm and the packages of `web/`).
+questions
+    Processor time of filters, searches and names of regions on a map of a million objects (needs
+    pandas and pyarrow).
 
-The last two need Chromium and pytest-playwright.
+The last three need Chromium and pytest-playwright.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import numpy as np
 
 from benchmarks import pages
 
-PARTS = ("streaming", "report", "frames")
+PARTS = ("streaming", "report", "frames", "questions")
 MANY = 1_000_000
 LARGE_ITERATIONS = 250  # of the fit of 70,000 points
 
@@ -51,6 +54,8 @@ def main(arguments: list[str]) -> int:
         pages.report(options.points)
     if "frames" in parts:
         pages.frames(options.points)
+    if "questions" in parts:
+        pages.questions(options.points)
     return 0
 
 
@@ -123,7 +128,7 @@ def _receive(connection: Any, folder: str) -> None:
     """What the server does with frames, apart from sending them on."""
     from lowdim.studio.snapshots import Snapshots
 
-    snapshots = Snapshots(Path(folder) / "frames")
+    snapshots = Snapshots(Path(folder))
     while True:
         began = time.thread_time()
         try:

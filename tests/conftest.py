@@ -1,4 +1,4 @@
-"""What all tests share: the profile of Hypothesis, one BLAS thread, the browser.
+"""What all tests share: the profile of Hypothesis, the threads of libraries, the browser.
 
 The browser is Chromium of Debian without a GPU.
 """
@@ -28,9 +28,12 @@ FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_blas_thread():
-    """Reference solutions on one BLAS thread: several test processes share the machine."""
-    with threadpool_limits(1, user_api="blas"):
+def _one_thread_of_libraries():
+    """BLAS, scikit-learn and PyTorch on one thread: several test processes share the machine.
+
+    Threads of OpenMP wait by counting: two processes with two each take five times as long.
+    """
+    with threadpool_limits(1):
         yield
 
 

@@ -43,6 +43,50 @@ async function exportsOf(entry) {
   return metafile.outputs["x.js"].exports;
 }
 
+/** Which files make a feature; the first that matches counts. */
+const FEATURES = [
+  ["Preact and its signals", /node_modules/],
+  [
+    "scatter view: camera, painters, gestures",
+    /scatter\/(view|camera|scene|places|pa[ci]\w+|webgl|stamp|gestures|index|color|scale|scatter)\./,
+  ],
+  [
+    "names, regions, contours, arrows, images above the points",
+    /(scatter|studio)\/(overlay|regions|contours|names)\./,
+  ],
+  ["pictures to take away, keys", /scatter\/(picture|svg|key)\.|studio\/takeaway/],
+  ["columns and filters", /scatter\/facets|studio\/(columns|filters)/],
+  ["search", /studio\/search/],
+  ["features that a map follows", /studio\/features/],
+  ["quality, stability, charts", /studio\/(quality|charts)/],
+  ["suspects, annotations", /studio\/(suspects|annotation)/],
+  ["an object, its neighbours, the tooltip", /studio\/(object|picking|tooltip)/],
+  ["a selection and its reasons", /studio\/selection/],
+  ["steering", /studio\/pins/],
+  ["maps on the stage, decoding, alignment, transport", /studio\/(maps|plot|align|transport|coordinates)/],
+  ["colours and legend", /studio\/(colors|legend)/],
+  ["forms of methods", /studio\/(method|parameter)/],
+  ["data, sources, toy sets, first screen", /studio\/(data|sources|toys|welcome)/],
+  ["the lesson", /studio\/lesson/],
+  ["styles of the studio", /studio\/.*\.css/],
+  ["frame of the studio: state, server, controls", /studio\//],
+  ["the report", /report\//],
+  ["the notebook widget", /widget\//],
+];
+const weights = new Map([...FEATURES.map(([name]) => [name, 0]), ["joints between the files", 0]]);
+
+/** Adds the bytes of a bundle to the weights of the features that its files belong to. */
+function weigh(bytes, { inputs }) {
+  for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
+    const [name] = FEATURES.find(([, files]) => files.test(path)) ?? ["joints between the files"];
+    weights.set(name, weights.get(name) + bytesInOutput);
+    bytes -= bytesInOutput;
+  }
+  weights.set("joints between the files", weights.get("joints between the files") + bytes);
+}
+
+const row = (name, bytes, width) => `${name.padEnd(width)} ${bytes.toLocaleString("en").padStart(8)} bytes`;
+
 const scatter = "src/scatter/index.ts";
 // Properties that only files of the scatter view use, and that no browser interface has.
 const mangleProps =
@@ -73,15 +117,19 @@ const entries = [
 
 let total = 0;
 for (const { outfile, ...entry } of entries) {
-  const { outputFiles } = await build({ ...common, ...entry, outfile });
+  const { outputFiles, metafile } = await build({ ...common, ...entry, outfile, metafile: true });
   // A script that is written into a page must not hold the end of the element around it.
   const text = outputFiles[0].text.replaceAll("</script", "<\\/script");
+  const bytes = Buffer.byteLength(text);
   writeFileSync(`${OUT}/${outfile}`, text);
-  total += Buffer.byteLength(text);
-  console.log(`${outfile.padEnd(12)} ${Buffer.byteLength(text).toLocaleString("en").padStart(8)} bytes`);
+  weigh(bytes, metafile.outputs[outfile]);
+  total += bytes;
+  console.log(row(outfile, bytes, 12));
 }
 for (const name of ["index.html", "icon.svg"]) copyFileSync(`src/studio/${name}`, `${OUT}/${name}`);
-console.log(`${"together".padEnd(12)} ${total.toLocaleString("en").padStart(8)} bytes`);
+console.log(row("together", total, 12));
+const heaviest = [...weights].sort(([, a], [, b]) => b - a);
+writeFileSync("weights.txt", heaviest.map(([name, bytes]) => row(name, bytes, 58) + "\n").join(""));
 if (total > LIMIT) {
   console.error(`The bundles have ${total} bytes together; the limit is ${LIMIT}.`);
   process.exit(1);

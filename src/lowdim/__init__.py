@@ -130,13 +130,15 @@ def _methods() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"lowdim.{name}")
-    module = _OTHERS.get(name) or _methods().get(name)
+    module = name if name in _PACKAGES else _OTHERS.get(name) or _methods().get(name)
     if module is None:
         raise AttributeError(f"module 'lowdim' has no attribute {name!r}")
+    from lowdim.runtime.interrupts import watch_interrupts
+
     try:
-        return getattr(import_module(f"lowdim.{module}"), name)
+        with watch_interrupts():
+            loaded = import_module(f"lowdim.{module}")
+        return loaded if name in _PACKAGES else getattr(loaded, name)
     except ModuleNotFoundError as error:  # a package of an extra, as the message says
         raise AttributeError(str(error)) from error
 

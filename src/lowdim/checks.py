@@ -34,6 +34,12 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
+def as_columns(values: Any, dtype: Any = None) -> Array:
+    """An array of rows and columns; a vector is one column."""
+    rows: Array = np.asarray(values, dtype)
+    return rows[:, None] if rows.ndim == 1 else rows
+
+
 def stack_rows(rows: Any, more: Any) -> Any:
     """The rows of two tables, in the form of the first: dense or CSR."""
     if not is_sparse(rows):
@@ -112,7 +118,6 @@ def vectors(
     name: str = "X",
     sparse: bool = False,
     allow_nan: bool = False,
-    min_samples: int = 1,
     copy: bool = False,
     if_nan: str = "",
 ) -> Any:
@@ -126,7 +131,7 @@ def vectors(
     from sklearn.utils.validation import check_array
 
     mapped_file(X, name)
-    if copy or not _is_ready(X, min_samples):
+    if copy or not _is_ready(X):
         X = _numbers(as_frame(X), name)
         kind = getattr(X, "dtype", None)
         dtype = float_dtype(kind) if isinstance(kind, np.dtype) else "numeric"
@@ -138,7 +143,6 @@ def vectors(
                 order="C",
                 copy=copy,
                 ensure_all_finite=False,
-                ensure_min_samples=min_samples,
                 input_name=name,
             )
             if X.dtype.kind == "O":
@@ -182,7 +186,7 @@ def mapped_file(X: Any, name: str = "X") -> None:
         )
 
 
-def _is_ready(X: Any, min_samples: int) -> bool:
+def _is_ready(X: Any) -> bool:
     """Whether X is such an array as `check_array`, which takes 0.1 ms, would return."""
     return (
         type(X) is np.ndarray
@@ -190,8 +194,7 @@ def _is_ready(X: Any, min_samples: int) -> bool:
         and X.dtype in (np.float64, np.float32)
         and X.flags.c_contiguous
         and X.flags.aligned
-        and X.shape[0] >= max(min_samples, 1)
-        and X.shape[1] >= 1
+        and min(X.shape) >= 1
     )
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from helpers import with_threads
 from lowdim.backends.native import BACKEND as native
 from lowdim.backends.native import _native, algebra
+from lowdim.backends.native.dense import symmetric_eigen
 from lowdim.backends.native.heaps import Heaps, rerank
 from lowdim.backends.native.scans import copy_rows
 
@@ -251,3 +252,14 @@ def test_products_of_tall_matrices(dtype):
     assert np.array_equal(one, three)
     assert one.dtype == dtype
     np.testing.assert_allclose(one, wide @ S, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("factor", [2.0**-600, 2.0**500, 2.0**1000])
+def test_eigenvalues_whose_squares_overflow(factor):
+    """Dissimilarities of 1e150 ended in "Eigenvalues did not converge"."""
+    A = np.random.RandomState(0).standard_normal((2, 20, 20))
+    A += A.transpose(0, 2, 1)
+    values, vectors = symmetric_eigen(A)
+    scaled = symmetric_eigen(A * factor)
+    np.testing.assert_array_equal(scaled[0], values * factor)
+    np.testing.assert_array_equal(scaled[1], vectors)

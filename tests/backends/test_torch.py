@@ -18,11 +18,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from helpers import with_threads
+from lowdim import backends
 from lowdim.backends import backend
 from lowdim.backends.native import BACKEND as native
 from lowdim.backends.torch import arrays, engine, forces, graphs, resident, stages
 from lowdim.catalog import CATALOG
-from lowdim.estimator import inputs
 from lowdim.runtime import context
 
 torch = pytest.importorskip("torch")
@@ -261,7 +261,7 @@ def test_copies_make_room_before_an_operation_moves_to_the_cpu(caplog, monkeypat
 
 def test_input_on_a_device_is_worked_on_there(device, monkeypatch):
     if device == "torch:cpu":  # stands for a device that NumPy cannot read
-        monkeypatch.setattr(inputs, "on_gpu", lambda X: isinstance(X, torch.Tensor))
+        monkeypatch.setattr(backends, "on_gpu", lambda X: isinstance(X, torch.Tensor))
     X = np.tile(roll(300)[0], (1, 100))
     assert X.nbytes > resident.RESIDENT_FROM
     given = torch.from_numpy(X).to(device.removeprefix("torch:"))
@@ -301,9 +301,9 @@ def test_tensors_on_the_host_that_numpy_does_not_take(change):
 
 def test_arrays_on_the_host_are_not_taken_for_tensors():
     X = np.ones((2, 2))
-    assert not inputs.on_gpu(X)
-    assert not inputs.on_gpu([[1.0]])
-    assert not inputs.on_gpu(torch.ones(2, 2))
+    assert not backends.on_gpu(X)
+    assert not backends.on_gpu([[1.0]])
+    assert not backends.on_gpu(torch.ones(2, 2))
 
 
 @pytest.mark.gpu

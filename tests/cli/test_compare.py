@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sklearn.datasets import load_wine
 from sklearn.manifold import trustworthiness
 
-from lowdim import data, tables
+from lowdim import data, quality, tables
 from lowdim.cli import main
 
 
@@ -60,9 +60,14 @@ def test_the_numbers_are_those_of_the_map(roll, tmp_path):
     assert found["trustworthiness"]["value"] == pytest.approx(
         trustworthiness(X, Y, n_neighbors=12), abs=1e-9
     )
-    text = run("assess", roll, out, *OPTIONS, "--plot", tmp_path / "d.png").stdout
+    outputs = ["--plot", tmp_path / "d.png", "--objects", tmp_path / "o.csv"]
+    text = run("assess", roll, out, *OPTIONS, *outputs).stdout
     assert "trustworthiness" in text
+    assert "Mean reliability" in text
     assert (tmp_path / "d.png").exists()
+    scores = tables.read(tmp_path / "o.csv", features=["reliability"]).X[:, 0]
+    np.testing.assert_allclose(scores, quality.reliability(Y, X).score, rtol=1e-6)
+    assert run("assess", roll, out, *OPTIONS, *outputs).exit_code == 4
 
 
 def test_compare_in_json_and_with_a_method_that_fails(roll):

@@ -10,7 +10,8 @@ from lowdim.catalog import CATALOG
 from lowdim.cli import main
 from lowdim.cli.embed import embed
 from lowdim.cli.names import alias, find
-from lowdim.cli.parameters import Value, descriptions, hints, split
+from lowdim.cli.parameters import Value, hints, split
+from lowdim.estimator import docstrings
 
 
 def context_of(method):
@@ -27,7 +28,8 @@ def test_every_parameter_is_an_option_of_its_own_with_a_description(method):
     for name in inspect.signature(cls.__init__).parameters:
         if name not in ("self", "callback", "verbose", "warm_start"):
             assert f"--{name.replace('_', '-')}" in flags
-            assert descriptions(cls).get(name), f"the docstring says nothing of {name}"
+            text = docstrings.parameters(cls)[name].text
+            assert text, f"the docstring says nothing of {name}"
 
 
 @pytest.mark.parametrize("method", CATALOG, ids=lambda m: m.name)
@@ -74,9 +76,9 @@ def test_help_lists_choices_and_leaves_citations_out():
 def test_a_parameter_that_is_described_elsewhere_is_described_here():
     from lowdim import LaplacianEigenmaps, SpectralClustering
 
-    ours, theirs = descriptions(SpectralClustering), descriptions(LaplacianEigenmaps)
-    assert ours["radius"] == theirs["radius"]
-    assert ours["n_jobs"] == theirs["n_jobs"]
+    ours, theirs = map(docstrings.parameters, (SpectralClustering, LaplacianEigenmaps))
+    assert ours["radius"].text == theirs["radius"].text
+    assert ours["n_jobs"].text == theirs["n_jobs"].text
 
 
 def test_short_names_are_all_different():

@@ -19,6 +19,7 @@ import pytest
 from lowdim import data
 from lowdim.catalog import CATALOG
 from lowdim.learned.networks.network_embedder import NetworkEmbedder
+from lowdim.learned.parametric import parametric
 
 DESCENT = {"perplexity": 5, "max_iter": 300}
 
@@ -189,6 +190,13 @@ KINDS = list(
 )
 kind_case = _cases(KINDS)
 metric_kind_case = _cases([c for c in KINDS if c.has("metric")])
+
+
+@pytest.fixture(autouse=True)
+def _short_imitation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks imitate a start for a moment only, which otherwise takes most of the time."""
+    monkeypatch.setattr(parametric, "IMITATION_STEPS", 20)
+    monkeypatch.setattr(parametric, "IMITATION_EPOCHS", 1)
 
 
 @pytest.fixture(scope="session")

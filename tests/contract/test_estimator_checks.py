@@ -16,6 +16,7 @@ FEW = {
     "MultiscaleSNE": {"max_iter": 10},
     "PaCMAP": {"max_iter": 60},
     "TriMap": {"max_iter": 60},
+    "Unfolding": {"max_iter": 60},
     "UMAP": {"n_epochs": 30},
     "Autoencoder": SMALL,
     "ParametricTSNE": {**SMALL, "perplexity": 2, "init": "random"},

@@ -47,14 +47,15 @@ def test_every_parameter_is_documented(case):
         assert described[name].text, name
 
 
-def test_fit_returns_self_and_fit_transform_the_embedding(case, X):
+def test_fit_returns_self_and_fit_transform_the_embedding(case, fitted, X):
+    """A second fit, here by `fit_transform`, has the same bits."""
     estimator = case.make()
-    assert estimator.fit(X) is estimator
-    assert estimator.embedding_.shape == (len(X), 2)
-    assert estimator.embedding_.dtype == np.float64
-    assert np.isfinite(estimator.embedding_).all()
-    assert estimator.n_features_in_ == X.shape[1]
-    np.testing.assert_array_equal(case.make().fit_transform(X), estimator.embedding_)
+    np.testing.assert_array_equal(estimator.fit_transform(X), fitted.embedding_)
+    assert estimator.fit(X[:50]) is estimator
+    assert fitted.embedding_.shape == (len(X), 2)
+    assert fitted.embedding_.dtype == np.float64
+    assert np.isfinite(fitted.embedding_).all()
+    assert fitted.n_features_in_ == X.shape[1]
 
 
 def test_input_is_left_alone(case, X):
@@ -62,17 +63,6 @@ def test_input_is_left_alone(case, X):
     estimator = case.make().fit(given)
     estimator.transform(given)
     np.testing.assert_array_equal(given, X)
-
-
-def test_fitting_again_forgets_the_first_fit(case, X):
-    fresh = case.make().fit(X)
-    used = case.make().fit(np.ascontiguousarray(X[:60, :2])).fit(X)
-    np.testing.assert_array_equal(used.embedding_, fresh.embedding_)
-    np.testing.assert_array_equal(used.transform(X[:5]), fresh.transform(X[:5]))
-
-
-def test_fitting_twice_gives_the_same_bits(case, X):
-    np.testing.assert_array_equal(case.make().fit(X).embedding_, case.make().fit(X).embedding_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int8, np.int16, bool])
@@ -176,10 +166,9 @@ def test_names_of_the_coordinates_and_pandas_output(case, X):
     assert list(estimator.transform(frame[:4]).columns) == names
 
 
-def test_clone_and_set_params(case, X):
-    estimator = case.make().fit(X)
-    copy = clone(estimator)
-    assert copy.get_params() == estimator.get_params()
+def test_clone_and_set_params(case, fitted, X):
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
     with pytest.raises(NotFittedError):
         copy.transform(X)
     name = "n_components"
@@ -194,10 +183,10 @@ def test_not_fitted(case, X):
         case.make().get_feature_names_out()
 
 
-def test_in_a_pipeline(case, X, new):
-    pipeline = make_pipeline(StandardScaler(), case.make())
+def test_in_a_pipeline(kind_case, X, new):
+    pipeline = make_pipeline(StandardScaler(), kind_case.make())
     scaler = StandardScaler().fit(X)
-    expected = case.make().fit(scaler.transform(X))
+    expected = kind_case.make().fit(scaler.transform(X))
     np.testing.assert_array_equal(pipeline.fit_transform(X), expected.embedding_)
     np.testing.assert_array_equal(
         pipeline.transform(new), expected.transform(scaler.transform(new))
@@ -205,13 +194,14 @@ def test_in_a_pipeline(case, X, new):
     assert list(pipeline.get_feature_names_out()) == list(expected.get_feature_names_out())
 
 
-def test_in_a_grid_search(case, X):
-    y = (X[:, 0] > 0).astype(int)
+def test_in_a_grid_search(kind_case, X):
+    """Halves of the strip are told apart on the map of the other half."""
+    y = (X[:, 2] > np.median(X[:, 2])).astype(int)
     search = GridSearchCV(
-        make_pipeline(case.make(), KNeighborsClassifier(3)),
-        {f"{case.name.lower()}__n_components": [1, 2]},
+        make_pipeline(kind_case.make(), KNeighborsClassifier(3)),
+        {f"{kind_case.name.lower()}__n_components": [1, 2]},
         cv=2,
         error_score="raise",
     ).fit(X, y)
-    assert search.predict(X).shape == y.shape
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.cv_results_["mean_test_score"].max() > 0.8
+    assert search.score(X, y) > 0.8

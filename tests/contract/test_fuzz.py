@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 ERRORS = (TypeError, ValueError)
 
-many = settings(max_examples=25)
+many = settings(max_examples=15)
 
 dtypes = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex128])
 shapes = st.one_of(
@@ -113,28 +114,11 @@ def test_odd_but_valid_dissimilarities(metric_case, D):
     assert placed is not None or not D.any()  # all in one place: stress has nothing to fit
 
 
+@pytest.mark.parametrize(("verb", "width"), [("transform", 2), ("inverse_transform", 3)])
 @many
 @given(rows=anything)
-def test_transform(case, X, rows):
-    placed = answer_or_none(fitted(case, X).transform, rows)
-    if placed is not None:
-        assert placed.shape == (len(rows), 2)
-        assert np.isfinite(placed).all()
-
-
-@many
-@given(rows=anything)
-def test_inverse_transform(case, X, rows):
-    back = answer_or_none(fitted(case, X).inverse_transform, rows)
-    if back is not None:
-        assert back.shape == (len(rows), 3)
-        assert np.isfinite(back).all()
-
-
-FITTED = {}
-
-
-def fitted(case, X):
-    if case.name not in FITTED:
-        FITTED[case.name] = case.make().fit(X)
-    return FITTED[case.name]
+def test_new_objects_and_coordinates(fitted, verb, width, rows):
+    answer = answer_or_none(getattr(fitted, verb), rows)
+    if answer is not None:
+        assert answer.shape == (len(rows), width)
+        assert np.isfinite(answer).all()

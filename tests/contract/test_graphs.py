@@ -13,7 +13,6 @@ import lowdim
 from helpers import aligned
 from lowdim import neighbors
 
-NO_RADIUS = "the method has no radius"
 NEEDS_VECTORS = ("LocallyLinearEmbedding",)  # for new objects, and for more than distances
 SWIVELS = ("MaximumVarianceUnfolding",)  # components may turn about a single bridge at no cost
 ONE_PIECE = ("SpectralClustering",)  # clusters the whole; a map of parts would be none
@@ -110,10 +109,8 @@ def test_the_graph_itself_can_be_saved(X, tmp_path):
 # --- radius graphs -------------------------------------------------------------------------
 
 
-def test_radius_graphs(graph_case, X, new, tmp_path):
-    if not graph_case.has("radius"):
-        pytest.skip(NO_RADIUS)
-    estimator = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
+def test_radius_graphs(radius_case, X, new, tmp_path):
+    estimator = radius_case.make(n_neighbors=None, radius=1.2).fit(X)
     lengths = estimator.graph_.adjacency()
     D = cdist(X, X)
     np.testing.assert_array_equal(lengths.toarray() > 0, (D <= 1.2) & ~np.eye(len(X), dtype=bool))
@@ -121,33 +118,29 @@ def test_radius_graphs(graph_case, X, new, tmp_path):
     assert np.isfinite(placed).all()
     alone = np.concatenate([estimator.transform(row[None, :]) for row in new])
     np.testing.assert_allclose(alone, placed, atol=1e-10 * np.abs(placed).max())
-    given = graph_case.make(n_neighbors=None, radius=1.2, metric="precomputed").fit(D)
+    given = radius_case.make(n_neighbors=None, radius=1.2, metric="precomputed").fit(D)
     close(given.embedding_, estimator.embedding_)
-    ready = graph_case.make(n_neighbors=None, radius=1.2).fit(X, graph=neighbors(X, radius=1.2))
+    ready = radius_case.make(n_neighbors=None, radius=1.2).fit(X, graph=neighbors(X, radius=1.2))
     np.testing.assert_array_equal(ready.embedding_, estimator.embedding_)
     loaded = reloaded(estimator, tmp_path)
     np.testing.assert_array_equal(loaded.transform(new), placed)
     gap = np.abs(estimator.transform(X) - estimator.embedding_).max()
-    assert gap <= graph_case.closeness * np.abs(estimator.embedding_).max()
+    assert gap <= radius_case.closeness * np.abs(estimator.embedding_).max()
 
 
-def test_a_given_radius_graph_of_unknown_radius(graph_case, X, new):
+def test_a_given_radius_graph_of_unknown_radius(radius_case, X, new):
     """New objects are linked as the training objects were, not to all of them."""
-    if not graph_case.has("radius"):
-        pytest.skip(NO_RADIUS)
-    named = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
-    given = graph_case.make(n_neighbors=None).fit(X, graph=neighbors(X, radius=1.2))
+    named = radius_case.make(n_neighbors=None, radius=1.2).fit(X)
+    given = radius_case.make(n_neighbors=None).fit(X, graph=neighbors(X, radius=1.2))
     np.testing.assert_array_equal(given.embedding_, named.embedding_)
     gap = np.abs(given.transform(X) - given.embedding_).max()
     size = np.abs(given.embedding_).max()
-    assert gap <= graph_case.closeness * size
+    assert gap <= radius_case.closeness * size
     np.testing.assert_allclose(given.transform(new), named.transform(new), atol=0.1 * size)
 
 
-def test_a_new_object_outside_every_radius(graph_case, X):
-    if not graph_case.has("radius"):
-        pytest.skip(NO_RADIUS)
-    estimator = graph_case.make(n_neighbors=None, radius=1.2).fit(X)
+def test_a_new_object_outside_every_radius(radius_case, X):
+    estimator = radius_case.make(n_neighbors=None, radius=1.2).fit(X)
     assert np.isfinite(estimator.transform(np.full((1, 3), 50.0))).all()
 
 

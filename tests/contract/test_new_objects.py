@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -134,3 +136,15 @@ def test_far_away_objects_still_get_finite_coordinates(fitted):
     far = estimator.transform(np.array([[1e4, -1e4, 1e4], [-1e6, 0.0, 0.0]]))
     assert np.isfinite(far).all()
     assert np.isfinite(estimator.inverse_transform(1e6 * np.ones((2, 2)))).all()
+
+
+@pytest.mark.parametrize(("verb", "width"), [("transform", 3), ("inverse_transform", 2)])
+def test_an_answer_that_would_overflow_is_an_error(fitted, verb, width, quiet):
+    rows = np.full((2, width), np.finfo(np.float64).max) * [1, -1, 1][:width]
+    answer, message = np.zeros(1), "overflow"
+    try:
+        answer = getattr(fitted, verb)(rows)
+    except ValueError as error:
+        message = str(error)
+    assert np.isfinite(answer).all()
+    assert re.search("overflow|infinity", message)

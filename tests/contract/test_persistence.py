@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import pickle
@@ -38,14 +39,13 @@ def same_answers(one, other, new):
     assert one.embedding_.dtype == other.embedding_.dtype
 
 
-def test_pickle(case, X, new):
-    estimator = case.make().fit(X)
-    same_answers(estimator, pickle.loads(pickle.dumps(estimator)), new)
+def test_pickle(fitted, new):
+    same_answers(fitted, pickle.loads(pickle.dumps(fitted)), new)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_save_and_load(case, X, new, dtype, tmp_path):
-    estimator = case.make().fit(X.astype(dtype))
+def test_save_and_load(case, fitted, X, new, dtype, tmp_path):
+    estimator = fitted if dtype is np.float64 else case.make().fit(X.astype(dtype))
     estimator.save(tmp_path / "model")
     loaded = lowdim.load(tmp_path / "model")
     assert type(loaded) is case.cls
@@ -69,7 +69,7 @@ def in_two_parts(X):
 
 
 def sparse_graph(X):
-    return lowdim.NeighborsTransformer(n_neighbors=12).fit_transform(X)
+    return lowdim.NeighborsTransformer(n_neighbors=20).fit_transform(X)
 
 
 KINDS_OF_INPUT = {
@@ -88,6 +88,25 @@ KINDS_OF_INPUT = {
     "missing": ({"metric": "nan_euclidean"}, with_gaps),
     "learned metric": ({"metric": "learned"}, lambda X: X),
     "parts": ({"disconnected": "separate"}, in_two_parts),
+}
+PROJECTIONS = (
+    "LocalityPreservingProjections",
+    "NeighborhoodPreservingEmbedding",
+    "LinearLocalTangentSpaceAlignment",
+)
+REFUSED = {  # what methods that have the parameter do not take
+    "sparse graph": (
+        "ClassicalMDS",
+        "LocallyLinearEmbedding",
+        "Sammon",
+        "CurvilinearComponentAnalysis",
+        "MultiscaleSNE",
+        "NeRV",
+        "SelfOrganizingMap",
+    ),
+    "extreme": ("KernelPCA",),
+    "parts": ("SpectralClustering",),
+    "kernel": PROJECTIONS,
 }
 
 
@@ -109,10 +128,11 @@ def test_every_kind_of_input_comes_back(case, kind, X, tmp_path):
     rows = make(X[:60])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            estimator = case.steady(**own).fit(rows)
-        except (TypeError, ValueError):
-            pytest.skip("the method refuses such input")
+        if case.name in REFUSED.get(kind, ()):
+            with pytest.raises((TypeError, ValueError)):
+                case.steady(**own).fit(rows)
+            return
+        estimator = case.steady(**own).fit(rows)
         estimator.save(tmp_path / "model")
         loaded = lowdim.load(tmp_path / "model")
         assert differences(loaded, pickle.loads(pickle.dumps(estimator))) == []
@@ -172,37 +192,36 @@ def test_what_cannot_be_loaded_is_not_saved(name, X, tmp_path):
     assert (tmp_path / "model").read_bytes() == before
 
 
-def test_all_fitted_attributes_come_back(case, X, tmp_path):
-    estimator = case.make().fit(X)
-    estimator.save(tmp_path / "model")
+def test_all_fitted_attributes_come_back(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
     loaded = lowdim.load(str(tmp_path / "model"))
-    public = {name for name in vars(estimator) if not name.startswith("_")}
+    public = {name for name in vars(fitted) if not name.startswith("_")}
     assert public == {name for name in vars(loaded) if not name.startswith("_")}
     for name in public:
-        value, read = getattr(estimator, name), getattr(loaded, name)
+        value, read = getattr(fitted, name), getattr(loaded, name)
         assert type(read) is type(value), name
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(read, value)
             assert read.dtype == value.dtype
 
 
-def test_a_fitted_model_can_be_fitted_again_after_loading(case, X, tmp_path):
+def test_a_fitted_model_can_be_fitted_again_after_loading(case, fitted, X, tmp_path):
     case.make().fit(X[:50]).save(tmp_path / "model")
     loaded = lowdim.load(tmp_path / "model").fit(X)
-    np.testing.assert_array_equal(loaded.embedding_, case.make().fit(X).embedding_)
+    np.testing.assert_array_equal(loaded.embedding_, fitted.embedding_)
 
 
-def test_an_unfitted_estimator_can_be_saved(case, X, tmp_path):
+def test_an_unfitted_estimator_can_be_saved(case, fitted, X, tmp_path):
     case.make().save(tmp_path / "model")
     loaded = lowdim.load(tmp_path / "model")
     assert loaded.get_params() == case.make().get_params()
     with pytest.raises(NotFittedError):
         loaded.transform(X)
-    np.testing.assert_array_equal(loaded.fit(X).embedding_, case.make().fit(X).embedding_)
+    np.testing.assert_array_equal(loaded.fit(X).embedding_, fitted.embedding_)
 
 
-def test_the_file_holds_arrays_and_json_only(case, X, tmp_path):
-    case.make().fit(X).save(tmp_path / "model")
+def test_the_file_holds_arrays_and_json_only(case, fitted, tmp_path):
+    fitted.save(tmp_path / "model")
     with zipfile.ZipFile(tmp_path / "model") as archive:
         names = archive.namelist()
         document = json.loads(archive.read("model.json"))
@@ -214,8 +233,8 @@ def test_the_file_holds_arrays_and_json_only(case, X, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 
 
-def test_functions_are_refused_and_the_old_file_stays(case, X, tmp_path):
-    case.make().fit(X).save(tmp_path / "model")
+def test_functions_are_refused_and_the_old_file_stays(case, fitted, X, tmp_path):
+    fitted.save(tmp_path / "model")
     before = (tmp_path / "model").read_bytes()
     name, function = ("metric", straight) if case.has("metric") else ("kernel", gaussian)
     if not case.has(name):
@@ -400,17 +419,25 @@ def test_arrays_are_checked(value, message, X, tmp_path):
         lowdim.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("exponent", [10**30, 1.5, True])
-def test_the_unit_of_extreme_data_is_checked(exponent, X, tmp_path):
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        *[(["_fitted_exponent"], value, "_fitted_exponent is") for value in (10**30, 1.5, True)],
+        (["_fitted_in_unit", "state"], {}, "_fitted_in_unit is not a fitted model"),
+    ],
+)
+def test_the_unit_of_extreme_data_is_checked(place, value, message, X, tmp_path):
+    """A model in the unit without any state was loaded, and could not transform."""
     lowdim.PCA().fit(X * 1e200).save(tmp_path / "model")
 
     def change(contents):
         model = json.loads(contents["model.json"])
-        model["model"]["state"]["_fitted_exponent"] = exponent
+        *way, last = ["model", "state", *place]
+        functools.reduce(dict.__getitem__, way, model)[last] = value
         return {**contents, "model.json": json.dumps(model).encode()}
 
     rewritten(tmp_path / "model", change)
-    with pytest.raises(ValueError, match="_fitted_exponent is"):
+    with pytest.raises(ValueError, match=message):
         lowdim.load(tmp_path / "model")
 
 
@@ -457,8 +484,8 @@ def test_what_is_loaded_is_an_estimator(model, X, tmp_path):
         lowdim.load(tmp_path / "model")
 
 
-def test_an_attribute_that_is_missing_or_unknown(case, X, tmp_path):
-    case.make().fit(X).save(tmp_path / "model")
+def test_an_attribute_that_is_missing_or_unknown(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
     before = (tmp_path / "model").read_bytes()
     rewritten(tmp_path / "model", replaced(b'"embedding_"', b'"embeding_"'))
     with pytest.raises(ValueError, match="lacks embedding_"):

@@ -19,25 +19,17 @@ def results(case, rows, new, n_jobs):
 
 # Enough rows for several chunks: three features (a tree of neighbours) or twelve (tiles).
 @few_iterations
-@pytest.mark.parametrize("n_features", [3, 12])
-def test_the_number_of_threads_does_not_matter(case, wide, n_features):
+@pytest.mark.parametrize(("n_features", "dtype"), [(3, np.float64), (12, np.float32)])
+def test_the_number_of_threads_does_not_matter(case, wide, n_features, dtype):
     """Neither ours nor those that BLAS has outside of our calls."""
-    rows = np.ascontiguousarray(wide[:, :n_features])
-    new = rows[::2] + 0.01
+    rows = wide[:, :n_features].astype(dtype)
+    new = rows[::4] + dtype(0.01)
     with threadpool_limits(1, user_api="blas"):
         reference = results(case, rows, new, 1)
     with threadpool_limits(2, user_api="blas"):
         for one, other in zip(reference, results(case, rows, new, 3), strict=True):
+            assert one.dtype == dtype
             np.testing.assert_array_equal(one, other)
-
-
-@few_iterations
-def test_single_precision_too(case, wide):
-    rows = wide.astype(np.float32)
-    reference = results(case, rows, rows[:50], 1)
-    for one, other in zip(reference, results(case, rows, rows[:50], 3), strict=True):
-        assert one.dtype == np.float32
-        np.testing.assert_array_equal(one, other)
 
 
 def test_bad_n_jobs(case, X):

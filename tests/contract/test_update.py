@@ -157,8 +157,12 @@ def test_float32_stays_float32(method, rolls):
 
 
 def test_one_object_is_enough(method, rolls):
+    """It lands near its neighbours."""
     model = make(method).fit(rolls[0]).update(rolls[1][:1])
     assert model.embedding_.shape == (241, 2)
+    near = np.linalg.norm(rolls[0] - rolls[1][0], axis=1).argsort()[:5]
+    apart = model.embedding_[240] - model.embedding_[near].mean(axis=0)
+    assert np.linalg.norm(apart) < 0.1 * width(model.embedding_)
 
 
 def test_a_fit_forgets_it(method, rolls, grown):
@@ -434,6 +438,7 @@ def test_a_metric_of_the_user_on_any_objects():
     model = lowdim.UMAP(n_neighbors=4, n_epochs=20, metric=metric).fit(words)
     model.update(["cap", "mapped"])
     assert model.embedding_.shape == (14, 2)
+    np.testing.assert_array_equal(model.transform(["cap"])[0], model.embedding_[12])
 
 
 @pytest.mark.parametrize("finite", [True, False, "allow-nan"])

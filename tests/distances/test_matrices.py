@@ -11,7 +11,6 @@ import lowdim
 from lowdim.distances import matrices as module
 from lowdim.distances.matrices import check_dissimilarities, cross_distances, distance_matrix
 from lowdim.distances.metrics import metric_names, resolve_metric
-from lowdim.runtime import memory
 
 SCIPY = [
     "braycurtis",
@@ -300,11 +299,12 @@ def test_threads_change_no_bit(monkeypatch):
         assert np.array_equal(one, distance_matrix(rows, found))
 
 
-def test_too_large_a_matrix_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(memory, "_LOGGED_FROM", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+def test_too_large_a_matrix_is_refused_before_it_is_made():
     found, rows = resolve_metric("euclidean", None, sample("euclidean", 100))
-    with pytest.raises(MemoryError, match=r"between 100 objects needs .* Take a sample"):
+    refused = pytest.raises(MemoryError, match=r"between 100 objects needs .* Take a sample")
+    with lowdim.compute(memory="79kB"), refused:
+        distance_matrix(rows, found)
+    with lowdim.compute(memory="81kB"):
         distance_matrix(rows, found)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,3 +147,43 @@ def test_an_exact_search_by_products_claims_a_tile_for_each_thread(d):
     with lowdim.compute(n_jobs=4):
         four = footprint(model, model._objects(X))
     assert four - two == (2 * 1875**2 * 8 if d > 8 else 0)  # else by a k-d tree
+
+
+# In an order in which none can use what one before it has set free.
+PEAKS = """
+import json, warnings
+import lowdim
+from benchmarks.plan import groups, reset_peak, resident
+from lowdim.estimator.footprint import footprint
+from lowdim.objects.objects import objects_of
+
+warnings.simplefilter("ignore")
+shares = {}
+for model, n in (
+    (lowdim.UMAP(n_neighbors=400, n_epochs=2), 3000),
+    (lowdim.KernelPCA(2, kernel="rbf"), 2500),
+    (lowdim.Isomap(), 2500),
+    (lowdim.MDS(max_iter=2), 2500),
+    (lowdim.Sammon(max_iter=2), 2500),
+    (lowdim.TSNE(method="exact", max_iter=5), 2000),
+):
+    X = groups(n)[0]
+    type(model)().fit(X[:300])  # what is imported and allocated once
+    reset_peak()
+    before = resident("VmRSS")
+    model.fit(X)
+    name, peak = type(model).__name__, resident("VmHWM") - before
+    shares[name] = footprint(model, objects_of(X)) / max(peak, 1)
+print(json.dumps(shares))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_a_claim_is_the_peak_of_the_fit():
+    command = [sys.executable, "-c", PEAKS]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    shares = json.loads(done.stdout)
+    assert len(shares) == 6
+    assert [name for name, share in shares.items() if not 0.8 < share < 1.6] == [], shares

@@ -89,7 +89,9 @@ def test_methods_that_need_labels_are_estimated_with_them(rows, monkeypatch):
 
 def test_objects_of_several_subjects_are_estimated(rows):
     D = np.linalg.norm(rows[:400, None] - rows[:400], axis=2)
-    assert lowdim.plan(lowdim.INDSCAL(max_iter=2), [D, D]).seconds is not None
+    few, many = (lowdim.plan(lowdim.INDSCAL(max_iter=2), [D] * count) for count in (2, 8))
+    assert few.seconds is not None
+    assert many.n_bytes > few.n_bytes
 
 
 def test_time_is_that_of_the_processor(rows, monkeypatch):

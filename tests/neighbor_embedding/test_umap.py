@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import lowdim
 from lowdim import UMAP, data, neighbors
+from lowdim.neighbor_embedding.umap.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 COIL = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data")) / "coil20.npz"
@@ -348,6 +349,20 @@ def test_threads_and_seeds(digits):
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
     other = UMAP(random_state=4, n_epochs=60).fit(X)
     assert np.abs(one.embedding_ - other.embedding_).max() > 0.1
+
+
+def test_the_points_that_repel_are_drawn_by_the_seed(X, monkeypatch):
+    seeds = []
+
+    class Watched(Layout):
+        def __init__(self, *args, seed, **options):
+            seeds.append(seed)
+            super().__init__(*args, seed=seed, **options)
+
+    monkeypatch.setattr("lowdim.neighbor_embedding.umap.umap.Layout", Watched)
+    for random_state in (3, 3, 4):
+        UMAP(random_state=random_state, n_epochs=2).fit(X)
+    assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_given_a_and_b(X):

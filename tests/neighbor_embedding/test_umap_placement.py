@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.neighbor_embedding.umap.placement import place_among_placed, place_by_membership
+from lowdim.neighbor_embedding.umap.layout import place_by_membership
+from lowdim.neighbor_embedding.umap.umap import place_among_placed
 
 CURVE = (1.5769434, 0.8950608)  # of min_dist=0.1 and spread=1
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
+import lowdim
 from helpers import with_threads
 from lowdim import is_positive_semidefinite
 from lowdim.numerics import kernels as module
@@ -20,7 +21,6 @@ from lowdim.numerics.kernels import (
     kernel_matrix,
     resolve_kernel,
 )
-from lowdim.runtime import memory
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 6))
@@ -96,12 +96,16 @@ def test_bad_arguments_are_named(arguments, message):
         resolve_kernel(**arguments)
 
 
-def test_a_precomputed_kernel_has_no_function(monkeypatch):
+def test_a_precomputed_kernel_has_no_function():
     with pytest.raises(ValueError, match="give the kernel matrix itself"):
         kernel_matrix(X, resolve_kernel("precomputed"))
-    monkeypatch.setattr(memory, "_LOGGED_FROM", 0)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match="The kernel matrix of 40 objects"):
+
+
+def test_too_large_a_kernel_matrix_is_refused():
+    refused = pytest.raises(MemoryError, match="The kernel matrix of 40 objects")
+    with lowdim.compute(memory="12kB"), refused:
+        kernel_matrix(X, resolve_kernel("linear"))
+    with lowdim.compute(memory="13kB"):
         kernel_matrix(X, resolve_kernel("linear"))
 
 

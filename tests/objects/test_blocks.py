@@ -308,6 +308,16 @@ def test_neighbours_within_a_radius_are_those_of_memory(sheet):
     assert len(within(MappedRows(sheet[1][:50]), plain_metric("euclidean"), 1e-9)[1]) == 0
 
 
+def test_ties_within_a_radius_are_in_the_order_of_the_objects(tmp_path):
+    lattice = np.stack(np.meshgrid(*[np.arange(8.0)] * 2), axis=-1).reshape(-1, 2)
+    np.save(tmp_path / "rows.npy", lattice)
+    mapped = MappedRows(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    indptr, indices, _ = within(mapped, plain_metric("euclidean"), 1.5)
+    wanted = lowdim.neighbors(lattice, radius=1.5)
+    np.testing.assert_array_equal(indices, wanted.indices)
+    np.testing.assert_array_equal(indices[: indptr[1]], [1, 8, 9])
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_approximate_neighbours_have_the_recall_that_is_asked_for(metric, sheet):
     rows, mapped = sheet
@@ -456,7 +466,7 @@ def test_a_map_of_a_file_that_was_cut_short_is_refused(form, tmp_path):
 
 
 def test_empty_columns_of_parquet_files_are_left_out_of_tables(tmp_path):
-    from lowdim.tables.blocked import read_in_blocks
+    from lowdim.cli.blocked import read_in_blocks
 
     nothing = pa.array([None] * 4000, pa.float64())
     columns = {"a": np.arange(4000.0), "gap": nothing, "null": pa.nulls(4000), "b": nothing}

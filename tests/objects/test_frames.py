@@ -63,3 +63,13 @@ def test_neighbors_and_quality(kind):
     assert lowdim.quality.trustworthiness(table, X[:, :2]) == pytest.approx(
         lowdim.quality.trustworthiness(X, X[:, :2]), abs=1e-3
     )
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_regions_reasons_and_report(kind, tmp_path):
+    table, Y = MAKERS[kind](X), lowdim.PCA(n_components=2).fit(X).embedding_
+    assert lowdim.explain(Y, table).features == NAMES
+    found = lowdim.regions(Y, table, min_size=3).tree[0].features
+    assert {effect.feature for effect in found} <= set(NAMES)
+    page = lowdim.report.write(tmp_path / "report.html", {"PCA": Y}, X=table)
+    assert "gene 3" in page.read_text()

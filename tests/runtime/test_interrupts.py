@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -145,3 +146,45 @@ def test_a_handler_that_is_set_inside_stays():
         assert signal.getsignal(signal.SIGINT) is own
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+LATE_IMPORTS = """
+import signal, sys, time
+import numpy as np
+import lowdim
+
+X = np.random.RandomState(0).standard_normal((60, 4))
+CALLS = {  # module that nothing before has imported: call that imports it
+    "pyarrow.lib": lambda: lowdim.tables.read("x.csv"),
+    "scipy.sparse.csgraph._tools": lambda: lowdim.TSNE,
+    "sklearn.metrics._pairwise_fast": lambda: lowdim.quality.silhouette(X, X[:, 0] > 0),
+    "sklearn.feature_extraction._hashing_fast": lambda: lowdim.regions(
+        X[:, :2], text=["a word", "one more"] * 30
+    ),
+    "sklearn.decomposition._cdnmf_fast": lambda: lowdim.PCA("mle").fit(X),
+    "sklearn.cluster._k_means_lloyd": lambda: lowdim.SpectralClustering(2).fit(X),
+}
+
+def press(event, arguments):
+    if event == "import" and arguments[0] in CALLS and arguments[0] not in pressed:
+        pressed.append(arguments[0])
+        signal.raise_signal(signal.SIGINT)
+
+pressed = []
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.addaudithook(press)
+for module, call in CALLS.items():
+    try:
+        call()
+        time.sleep(30)  # Ctrl-C comes a little later
+    except KeyboardInterrupt:
+        print(pressed[-1] == module, module in sys.modules)
+"""
+
+
+def test_an_import_inside_a_call_is_finished_first(tmp_path):
+    """Half of an extension module of scikit-learn failed at every later import."""
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n3,4\n" * 9)
+    command = [sys.executable, "-W", "ignore", "-c", LATE_IMPORTS]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout.splitlines(), done.stderr) == (["True True"] * 6, "")

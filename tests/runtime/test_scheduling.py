@@ -40,13 +40,18 @@ def _two_blas_threads():
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_run_keeps_the_order(n_jobs):
-    def slow_first(i):
-        time.sleep(0.01 * (i < 3))
+    finished = threading.Event()
+
+    def first_ends_last(i):
+        if i == 0 and n_jobs > 1:
+            assert finished.wait(PATIENCE)
+        if i == 19:
+            finished.set()
         return i * i
 
     with lowdim.compute(n_jobs=n_jobs):
-        assert run(slow_first, iter(range(20))) == [i * i for i in range(20)]
-        assert run(slow_first, []) == []
+        assert run(first_ends_last, iter(range(20))) == [i * i for i in range(20)]
+        assert run(first_ends_last, []) == []
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -47,6 +47,14 @@ def test_new_points_keep_their_distances_to_the_old():
     np.testing.assert_allclose(cdist(found, scaling.coordinates), across, atol=1e-9)
 
 
+def test_axes_of_little_variance_are_not_dropped():
+    flat = X * [1, 1, 1e-3]  # a millionth of the largest eigenvalue
+    scaling, means = fitted(cdist(flat, flat), 3)
+    assert 0 < scaling.values[2] < 1e-6 * scaling.values[0]
+    found = gower_projection(cdist(flat, flat) ** 2, means, scaling.values, scaling.vectors)
+    np.testing.assert_allclose(found[:, 2], scaling.coordinates[:, 2], atol=2e-6)
+
+
 def test_axes_without_variance_get_the_coordinate_zero():
     D = cdist(X, X)
     scaling, means = fitted(D, 6)  # three dimensions more than the points have

@@ -32,6 +32,25 @@ SLOW_FITS = """{
 AT_REST = """canvas => new Promise((done) => setTimeout(
   () => requestAnimationFrame(() => requestAnimationFrame(() => done(canvas.toDataURL()))), 100))"""
 
+# Notes, for each canvas, the texts that it shows: those written since it was last cleared.
+NOTE_TEXTS = """{
+  const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+  Object.assign(CanvasRenderingContext2D.prototype, {
+    clearRect(...box) {
+      this.canvas.texts = [];
+      return clearRect.apply(this, box);
+    },
+    fillText(text, ...place) {
+      this.canvas.texts?.push(text);
+      return fillText.call(this, text, ...place);
+    },
+  });
+}"""
+
+# The texts on a canvas when all that was asked for is drawn.
+TEXTS = """canvas => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => done(canvas.texts ?? []))))"""
+
 # Whether the first two maps show the same points, but for some edges of points.
 SAME = """() => {
   const [first, second] = [...document.querySelectorAll(".scatter")].map((host) => {
@@ -68,6 +87,7 @@ class Tab:
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.add_init_script(NOTICES_STAY)
+        page.add_init_script(NOTE_TEXTS)
         page.on("console", lambda message: message.type == "error" and self._note(message.text))
         page.on("pageerror", lambda error: self._note(str(error)))
         page.on("request", lambda request: self._check(request.url))
@@ -103,6 +123,11 @@ def picture(page: Page, place: int = 0) -> str:
 def picture_at_rest(page: Page, place: int = 0) -> str:
     """What a map shows when the points have moved to the places that the page knows."""
     return str(points(page, place).evaluate(AT_REST))
+
+
+def written(page: Page, place: int = 0) -> set[str]:
+    """The names that a map shows now."""
+    return set(page.locator(".scatter").nth(place).locator("canvas").last.evaluate(TEXTS))
 
 
 def pictures(page: Page, wanted: int) -> set[str]:

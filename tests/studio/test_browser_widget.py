@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from studio.client import until
-from studio.page import box_of, drag, picture, picture_at_rest
+from studio.page import NOTE_TEXTS, box_of, drag, picture, picture_at_rest, written
 
 N = 120
 WEB = files("lowdim").joinpath("web")
@@ -72,6 +72,7 @@ def notebook(context: BrowserContext, Y: np.ndarray) -> Page:
         "kinds": ["left", "right"],
         "values": packed(Y[:, 1], "<f4"),
     }
+    page.evaluate(f"() => {NOTE_TEXTS}")
     page.evaluate(MODEL, given)
     return page
 
@@ -127,15 +128,32 @@ def test_filters_are_those_of_the_kernel_and_of_the_page(notebook, Y):
     expect(canvas).to_have_attribute("aria-description", f"{passing} of {N} points shown")
 
 
+def test_objects_are_found_by_their_ids_and_categories(notebook, Y):
+    canvas = notebook.locator(".scatter").nth(1).locator("canvas").last
+    field = notebook.get_by_label("Find objects")
+    field.fill("Right")
+    field.press("Enter")
+    right = np.flatnonzero(Y[:, 0] > 0)
+    expect(canvas).to_have_attribute("aria-description", f"{len(right)} of {N} points shown")
+    assert notebook.evaluate("model.get('selection')") == right.tolist()
+    field.fill("row 11")
+    field.press("Enter")
+    expect(canvas).to_have_attribute("aria-description", f"11 of {N} points shown")
+    assert notebook.evaluate("model.get('selection')") == [11, *range(110, 120)]
+    field.fill("")
+    field.press("Enter")
+    expect(canvas).to_have_attribute("aria-description", f"{N} of {N} points shown")
+
+
 def test_regions_are_asked_for_and_named_on_the_map(notebook):
     notebook.get_by_role("button", name="Regions").click()
     assert notebook.evaluate("model.sent") == ["regions"]
-    before = picture_of_names(notebook)
     region = {"text": "the whole", "parent": -1, "size": N, "point": [0, 0], "radius": 1}
     notebook.evaluate(
         "(all) => { model.set('_regions', all); model.tell('change:_regions'); }", [[region], []]
     )
-    until(lambda: picture_of_names(notebook) != before, "the name is drawn")
+    until(lambda: written(notebook) == {"the whole"}, "the name is written")
+    assert written(notebook, 1) == set()
 
 
 def test_doubtful_objects_fade_when_the_kernel_has_measured_them(notebook):
@@ -153,12 +171,6 @@ def test_doubtful_objects_fade_when_the_kernel_has_measured_them(notebook):
     until(lambda: picture_at_rest(notebook) != before, "some points are faint")
     notebook.get_by_role("button", name="Trust").click()
     until(lambda: picture_at_rest(notebook) == before, "all points have their colours")
-
-
-def picture_of_names(page: Page) -> str:
-    """The canvas above the points of the first map."""
-    canvas = page.locator(".scatter").first.locator("canvas").last
-    return str(canvas.evaluate("canvas => canvas.toDataURL()"))
 
 
 def test_a_slider_turns_one_map_into_the_next(notebook):

@@ -19,6 +19,21 @@ def test_every_method_of_objects_has_a_form_that_is_json() -> None:
     json.dumps(forms(), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("NegativeSamplingTSNE", "Negative sampling t-SNE"),
+        ("LargeVis", "LargeVis"),
+        ("ParametricUMAP", "Parametric UMAP"),
+        ("KernelPCA", "Kernel PCA"),
+        ("MaximumVarianceUnfolding", "Maximum variance unfolding"),
+    ],
+)
+def test_names_are_written_as_people_do(name: str, title: str) -> None:
+    """They were "Negative samplingtsne", "Large vis" and "ParametricUMAP"."""
+    assert FORMS[name]["title"] == title
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_describes_its_method(name: str) -> None:
     form = FORMS[name]

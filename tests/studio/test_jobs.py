@@ -18,7 +18,7 @@ import lowdim
 from lowdim.studio.datasets import prepare
 from lowdim.studio.jobs import Job, Jobs
 from lowdim.studio.records import Map
-from lowdim.studio.snapshots import read_snapshot
+from lowdim.studio.snapshots import snapshot_path
 from lowdim.studio.toys import TOYS
 from studio.client import DEADLINE, Client, Server, acknowledge, read_frame
 
@@ -186,7 +186,7 @@ def test_a_crash_is_reported_and_loses_nothing_else(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:  # this one may have a loop, of a browser test before
         crashed, other = pool.submit(asyncio.run, attack()).result()
     assert "ended unexpectedly (signal 9" in crashed.error
-    assert read_snapshot(tmp_path / "map0", crashed.snapshots[-1]).shape == (200, 2)
+    assert np.load(snapshot_path(tmp_path / "map0", crashed.snapshots[-1])).shape == (200, 2)
     assert not other.error
     assert np.load(tmp_path / "map1" / "coordinates.npy").shape == (200, 2)
 

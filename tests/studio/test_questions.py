@@ -545,3 +545,11 @@ def test_a_figure_shows_regions_and_trust_as_the_page_does(digits: Digits) -> No
 
 def regions_of(client: Client, one: Any) -> Any:
     return client.ask("GET", f"/api/maps/{one['id']}/regions")[1:]
+
+
+def test_a_column_without_values_is_left_out_and_the_page_says_so(client: Client) -> None:
+    """It said so only in the collapsed list of columns."""
+    lines = ["a,empty,b", *(f"{i % 7},,{i % 5}" for i in range(20))]
+    data = client.ask("PUT", "/api/uploads/gaps.csv", 201, content="\n".join(lines).encode())
+    assert data["d"] == 2
+    assert "left out, because no row has a value: 'empty'" in data["hints"]

@@ -72,7 +72,7 @@ def test_a_data_set_that_is_removed_while_it_changes_does_not_come_back(studio: 
 def test_a_snapshot_that_the_fit_has_dropped_meanwhile_is_replaced(studio: Studio) -> None:
     one = Map("m", 1, "d", 1, "TSNE", "", {}, None, 4, status="running", snapshots=[1, 2, 3])
     studio.session.add_map(one)
-    snapshots = Snapshots(studio.session.map_folder(one) / "frames")
+    snapshots = Snapshots(studio.session.map_folder(one))
     Y = np.arange(8, dtype="<f4").reshape(4, 2)
     for iteration in one.snapshots:
         snapshots.take(iteration, *Y.shape, (Y + iteration).tobytes())

@@ -211,3 +211,11 @@ def test_genes_in_rows_as_counts_on_the_command_line(tmp_path):
     assert found.ids.tolist() == [f"c{i}" for i in range(30)]
     expected = lowdim.PCA(n_components=2).fit_transform(tables.normalize_counts(COUNTS))
     np.testing.assert_allclose(found.X, expected, atol=1e-9)
+
+
+def test_a_column_of_sentences_is_offered_until_it_is_used(tmp_path):
+    rows = [f"{i},the red fox {i} runs home,fox" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,story,animal", *rows]) + "\n")
+    offer = "column 'story' holds sentences (to make a map of their words: text='story')"
+    assert offer in tables.read(tmp_path / "t.csv").notes
+    assert offer not in tables.read(tmp_path / "t.csv", text="story").notes

@@ -8,8 +8,8 @@ from scipy.io import savemat
 
 import lowdim
 from lowdim import data, tables
+from lowdim.cli.blocked import read_in_blocks
 from lowdim.tables import Recipe
-from lowdim.tables.blocked import read_in_blocks
 
 
 def save(tmp_path, text, name="t.csv", encoding="utf-8"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lowdim.catalog import CATALOG
 from lowdim.cli.assess import assess, suggest
 from lowdim.cli.compare import compare
 from lowdim.cli.console import Console, output_options
@@ -16,7 +17,9 @@ from lowdim.cli.errors import OneLineErrors
 from lowdim.cli.explore import explain, regions
 from lowdim.cli.models import decode, transform, update
 from lowdim.cli.names import MethodName, alias
+from lowdim.cli.parameters import hints
 from lowdim.cli.studio import studio
+from lowdim.estimator import docstrings
 
 
 @click.group("lowdim", cls=OneLineErrors, invoke_without_command=True)
@@ -82,9 +85,6 @@ def methods(method: Any, console: Console) -> None:
 
     With the name of a METHOD, only that one, and its parameters.
     """
-    from lowdim.catalog import CATALOG
-    from lowdim.cli.parameters import descriptions, hints
-
     chosen = CATALOG if method is None else (method,)
     for one in chosen:
         console.show(f"{one.name} ({one.family}; -m {alias(one.name)})")
@@ -92,9 +92,10 @@ def methods(method: Any, console: Console) -> None:
             if getattr(one, title):
                 console.show(f"    {title:<9} {getattr(one, title)}")
     if method is not None:
-        described = descriptions(method.load())
-        for name, (_, default) in hints(method.load()).items():
-            console.show(f"    {name} = {default!r}\n        {described.get(name, '')}")
+        entries = docstrings.parameters(cls := method.load())
+        for name, (_, default) in hints(cls).items():
+            text = entries[name].text if name in entries else ""
+            console.show(f"    {name} = {default!r}\n        {text}")
     columns = ("name", "family", "sentence")
     rows = [{**{c: getattr(m, c) for c in columns}, "alias": alias(m.name)} for m in chosen]
     traits = [asdict(m.load().traits) for m in chosen]

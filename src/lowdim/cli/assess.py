@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+from lowdim import tables
 from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
+from lowdim.cli.errors import refuse_errors
 from lowdim.cli.names import Names, alias, aliases, method_option, normalize_name
+from lowdim.tables import Table
 
-if TYPE_CHECKING:
-    from lowdim.tables import Table
+_PARTS = ("score", "false", "missed", "displaced", "unseen")
 
 
 @click.command()
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     "--seed", type=int, default=0, show_default=True, help="Seed of the samples of large data."
 )
 @click.option("--plot", "picture", type=files.FILE, help="Draw the diagrams.")
+@click.option(
+    "--objects", type=files.FILE, help="File for the reliability of each object, with its parts."
+)
 @files.force_option
 @files.input_options
 @output_options
@@ -46,6 +52,7 @@ def assess(
     metric: str,
     seed: int,
     picture: Path | None,
+    objects: Path | None,
     force: bool,
     console: Console,
     **values: Any,
@@ -55,13 +62,11 @@ def assess(
     EMBEDDING is a file that `lowdim embed` wrote, or any table with one row an object. Rows are
     matched by ids where both files have them.
     """
-    from lowdim import plot, quality, tables
-    from lowdim.cli.errors import refuse_errors
+    from lowdim import plot, quality
+    from lowdim.quality.reliability import DEFAULT_NEIGHBORS
     from lowdim.quality.suspects import find_suspects
-    from lowdim.runtime.atomic import check_writable
 
-    if picture is not None:
-        check_writable(picture, force=force)
+    files.check_outputs(force, table=objects, picture=picture)
     table = files.read_table(file, files.read_arguments(values), console)
     Y, names = tables.read_embedding(embedding, table, [name for name in coordinates if name])
     if method is None:  # the name that lowdim embed gives to coordinates
@@ -84,6 +89,18 @@ def assess(
     if suspects is not None:
         console.show(f"\n{suspects}")
         console.record(suspects=_suspect_facts(suspects, table))
+    if objects is not None:
+        with refuse_errors():
+            found = quality.reliability(
+                Y,
+                table.X,
+                n_neighbors=n_neighbors or DEFAULT_NEIGHBORS,
+                metric=table.metric or metric,
+            )
+        rows = np.column_stack([getattr(found, part) for part in _PARTS])
+        files.write_rows(objects, rows, ["reliability", *_PARTS[1:]], table, force)
+        console.show(f"\n{found}")
+        console.say(f"objects  {objects}")
     if picture is not None:
         plot.save(report.plot(), picture, force=force)
         console.say(f"picture  {picture}")
@@ -151,7 +168,6 @@ def suggest(
 ) -> None:
     """Try methods and parameters on the objects of FILE and rank the maps, without labels."""
     from lowdim import quality
-    from lowdim.cli.errors import refuse_errors
 
     table = files.read_table(file, files.read_arguments(values), console)
     with refuse_errors():

@@ -6,21 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from lowdim.catalog import Method
 from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
 from lowdim.cli.errors import PARTLY, Refused, Stop
+from lowdim.cli.fitting import Fitted, fit_table, parameters_for
 from lowdim.cli.names import alias, method_option
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.cli.resources import device_option
 from lowdim.messages import one_line
+from lowdim.runtime.interrupts import defer_interrupts
+from lowdim.tables import Table
 
 if TYPE_CHECKING:
-    from lowdim.catalog import Method
-    from lowdim.cli.fitting import Fitted
     from lowdim.quality import Comparison
     from lowdim.report import Run
-    from lowdim.tables import Table
 
 
 @click.command(cls=MethodCommand)
@@ -44,7 +46,6 @@ def compare(
     """
     from lowdim.explore.compare_maps import compare_pairs
     from lowdim.report import Run
-    from lowdim.runtime.interrupts import defer_interrupts
 
     methods = list(dict.fromkeys(one for several in method for one in several))
     values, options = split(values)
@@ -107,8 +108,6 @@ def compare(
 
 
 def _fit(method: Method, options: dict[str, Any], table: Table, console: Console) -> Fitted:
-    from lowdim.cli.fitting import fit_table, parameters_for
-
     if method.objects == "subjects":
         raise Refused(f"{method.name} maps several subjects' matrices: use lowdim embed.")
     params = parameters_for(method, options, table)
@@ -142,8 +141,6 @@ def _assess(
 def _write(
     runs: list[Run], table: Table, values: dict[str, Any], command: str, console: Console
 ) -> list[str]:
-    import numpy as np
-
     from lowdim import plot, report
     from lowdim.quality.suspects import find_suspects
 

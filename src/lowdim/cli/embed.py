@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lowdim.catalog import Method
 from lowdim.cli import files
 from lowdim.cli.console import Console, output_options
+from lowdim.cli.errors import INTERRUPTED, Stop
+from lowdim.cli.fitting import Fitted, estimate, fit_table, objects_for, parameters_for
 from lowdim.cli.names import alias, method_option
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.cli.resources import resource_options
-
-if TYPE_CHECKING:
-    from lowdim.catalog import Method
-    from lowdim.cli.fitting import Fitted
-    from lowdim.tables import Table
+from lowdim.estimator import persist
+from lowdim.runtime.interrupts import defer_interrupts
+from lowdim.tables import Table
 
 MAX_NAMES = 60  # objects whose ids are written on a plot
 
@@ -64,10 +65,6 @@ def embed(file: Path, method: Method, console: Console, force: bool, **values: A
     embed --help -m isomap
     """
     from lowdim import plot
-    from lowdim.cli.errors import INTERRUPTED, Stop
-    from lowdim.cli.fitting import estimate, fit_table, objects_for, parameters_for
-    from lowdim.estimator import persist
-    from lowdim.runtime.interrupts import defer_interrupts
 
     values, options = split(values)
     arguments = files.read_arguments(values)

@@ -14,6 +14,7 @@ import click
 
 from lowdim.cli.parameters import spell_option
 from lowdim.messages import one_line, spell_arguments
+from lowdim.runtime.atomic import WouldOverwrite
 
 UNEXPECTED, USAGE, REFUSED, OVERWRITE, MEMORY, EXTRA, PARTLY, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
 
@@ -53,8 +54,6 @@ class Stop(Exception):
 
 def code_of(error: Exception) -> int:
     """The exit code of a failure."""
-    from lowdim.runtime.atomic import WouldOverwrite
-
     if isinstance(error, WouldOverwrite):
         return OVERWRITE
     if isinstance(error, FileNotFoundError | IsADirectoryError | ValueError):

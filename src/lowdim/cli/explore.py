@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+import lowdim
+from lowdim import tables
 from lowdim.cli import files
 from lowdim.cli.console import Console, combine, output_options
 from lowdim.cli.errors import Refused, refuse_errors
+from lowdim.cli.fitting import fit_table, parameters_for
 from lowdim.cli.names import method_option
 from lowdim.cli.parameters import MethodCommand, split
 from lowdim.cli.resources import resource_options
-
-if TYPE_CHECKING:
-    from lowdim.tables import Table
+from lowdim.tables import Table
 
 _COLUMNS = ("name", "size", "label", "label_share", "supported", "border")
 
@@ -58,11 +60,6 @@ def regions(
     Names are by the first label with classes, else by the words of a text (--text), else by the
     features that set a region apart. Each gap between regions is tested in the data.
     """
-    import numpy as np
-
-    import lowdim
-    from lowdim import tables
-
     files.check_outputs(force, table=members)
     files.check_outputs(force, table=output)
     model, table = _map_of(file, values, console)
@@ -109,11 +106,6 @@ def explain(file: Path, output: Path | None, force: bool, console: Console, **va
 
     R² is the share of a feature's variance that the position on the map predicts.
     """
-    import numpy as np
-
-    import lowdim
-    from lowdim import tables
-
     files.check_outputs(force, table=output)
     model, table = _map_of(file, values, console, needs_features=True)
     with refuse_errors():
@@ -139,8 +131,6 @@ def explain(file: Path, output: Path | None, force: bool, console: Console, **va
 
 def _label_with_classes(table: Table, text: str | None) -> Any:
     """The first label whose values recur, but for the text and for values on a scale."""
-    import numpy as np
-
     from lowdim.plot.colors import kinds_of
 
     for name in table.labels:
@@ -155,10 +145,6 @@ def _map_of(
     file: Path, values: dict[str, Any], console: Console, *, needs_features: bool = False
 ) -> tuple[Any, Table]:
     """The fitted estimator of a method or of a model, and its objects."""
-    import lowdim
-    from lowdim import tables
-    from lowdim.cli.fitting import fit_table, parameters_for
-
     own, options = split(values)
     arguments = files.read_arguments(own)
     saved, method = own["saved"], own["method"]

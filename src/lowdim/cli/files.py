@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from lowdim.checks import did_you_mean
+from lowdim.cli.blocked import read_in_blocks
 from lowdim.cli.console import Command, Console, combine
 from lowdim.cli.names import Names, Size
 from lowdim.cli.parameters import option_words
 from lowdim.estimator import docstrings
 from lowdim.messages import collect_warnings
-from lowdim.tables import read
+from lowdim.runtime.atomic import check_writable
+from lowdim.tables import Recipe, Table, read, write
 from lowdim.tables.errors import join_names
 from lowdim.tables.formats import FORMATS
-
-if TYPE_CHECKING:
-    from lowdim.tables import Recipe, Table
+from lowdim.tables.writing import writer_for
 
 FILE = click.Path(path_type=Path)
 force_option = click.option("--force", "-f", is_flag=True, help="Replace outputs that exist.")
@@ -101,12 +101,9 @@ def read_table(
     file: Path, arguments: dict[str, Any], console: Console, recipe: Recipe | None = None
 ) -> Table:
     """Read the objects of a command and print how the file was understood."""
-    from lowdim import tables
-    from lowdim.tables.blocked import read_in_blocks
-
     with collect_warnings() as messages:
         large = read_in_blocks(file, recipe=recipe, **arguments)
-        table = large or tables.read(file, recipe=recipe, **arguments)
+        table = large or read(file, recipe=recipe, **arguments)
     console.say(str(table))
     table.notes += console.warn(messages)
     return table
@@ -142,9 +139,6 @@ def check_outputs(
     force: bool, *files: Path | None, table: Path | None = None, picture: Path | None = None
 ) -> None:
     """Raise before the computing if its results could not be written after it."""
-    from lowdim.runtime.atomic import check_writable
-    from lowdim.tables.writing import writer_for
-
     if picture is not None:
         from lowdim.plot.canvas import require_matplotlib
 
@@ -165,9 +159,7 @@ def check_outputs(
 
 def write_rows(path: Path, rows: Any, names: list[str], table: Table, force: bool) -> None:
     """Write a row for each object, with ids and labels if they are the objects of the table."""
-    from lowdim import tables
-
     about: dict[str, Any] = {}
     if len(rows) == table.n_rows:
         about = {"ids": table.ids, "id_name": table.id_name, "labels": table.labels}
-    tables.write(path, rows, names=names, force=force, **about)
+    write(path, rows, names=names, force=force, **about)

@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lowdim.catalog import CATALOG
+from lowdim.catalog import CATALOG, Method
 from lowdim.checks import Array
+from lowdim.cli.console import Console
 from lowdim.cli.errors import Refused, refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.parameters import hints
 from lowdim.messages import collect_warnings
 from lowdim.runtime.callbacks import show_progress
+from lowdim.tables import Table
 
 if TYPE_CHECKING:
-    from lowdim.catalog import Method
-    from lowdim.cli.console import Console
     from lowdim.estimator.plan import Plan
-    from lowdim.tables import Table
 
 
 @dataclass
@@ -105,17 +104,6 @@ def labels_for(method: Method, table: Table, console: Console) -> Any:
     return table.labels[names[0]]
 
 
-def fit_table(
-    method: Method, params: dict[str, Any], X: Any, table: Table, console: Console
-) -> Fitted:
-    """Fit a method to the objects of a table, and print how it went."""
-    y = labels_for(method, table, console)
-    fitted = fit(method, params, X, y, show_bar=console.shows_progress)
-    console.say(str(fitted))
-    console.warn(fitted.warnings)
-    return fitted
-
-
 def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) -> Plan | None:
     """Time and memory of the fit; None if they are not known and not required.
 
@@ -130,11 +118,14 @@ def estimate(method: Method, params: dict[str, Any], X: Any, *, required: bool) 
     return None
 
 
-def fit(
-    method: Method, params: dict[str, Any], X: Any, y: Any = None, *, show_bar: bool = False
+def fit_table(
+    method: Method, params: dict[str, Any], X: Any, table: Table, console: Console
 ) -> Fitted:
-    """Fit; Ctrl-C ends an iterative fit early, and the best map so far is the answer."""
-    cls = method.load()
+    """Fit a method to the objects X of a table, and print how it went.
+
+    Ctrl-C ends an iterative fit early, and the best map so far is the answer.
+    """
+    y, cls, show_bar = labels_for(method, table, console), method.load(), console.shows_progress
     shown = {"verbose": 1} if show_bar and "verbose" in cls().get_params(deep=False) else {}
     estimator = cls(**params, **shown)
     start = perf_counter()
@@ -145,7 +136,10 @@ def fit(
     estimator.set_params(**dict.fromkeys(shown, 0))
     Y = estimator.embedding_
     names = [f"{alias(method.name)}{i}" for i in range(Y.shape[1])]
-    return Fitted(estimator, params, Y, names, seconds, messages, bool(pressed))
+    fitted = Fitted(estimator, params, Y, names, seconds, messages, bool(pressed))
+    console.say(str(fitted))
+    console.warn(messages)
+    return fitted
 
 
 @contextmanager

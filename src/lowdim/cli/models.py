@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+from lowdim import tables
 from lowdim.cli import files
 from lowdim.cli.console import Command, Console, combine, output_options
+from lowdim.cli.errors import refuse_errors
 from lowdim.cli.names import alias
 from lowdim.cli.resources import device_option, resource_options
+from lowdim.estimator import persist
+from lowdim.estimator.decoders import NearestObjects
+from lowdim.estimator.updating import width
 from lowdim.messages import collect_warnings
-
-if TYPE_CHECKING:
-    from lowdim.tables import Table
+from lowdim.runtime.interrupts import defer_interrupts
+from lowdim.tables import Table
 
 
 def _model_arguments(output_help: str) -> Command:
@@ -37,11 +42,8 @@ def _model_and_objects(
     values: dict[str, Any],
 ) -> tuple[Any, Table, Path]:
     """The estimator of a model, new objects prepared as its own were, and the file to write."""
-    import lowdim
-    from lowdim import tables
-
     arguments = files.read_arguments(values)
-    estimator = lowdim.load(model)
+    estimator = persist.load(model)
     output = output or Path(f"{files.stem_of(file)}-{alias(type(estimator).__name__)}.csv")
     files.check_outputs(force, table=output)
     if arguments["kind"] == "auto":
@@ -63,9 +65,6 @@ def transform(
     MODEL was saved by `lowdim embed --model`, which remembers the columns and what was done to
     them, or by an estimator's `save` in Python.
     """
-    from lowdim.cli.errors import refuse_errors
-    from lowdim.runtime.interrupts import defer_interrupts
-
     estimator, table, output = _model_and_objects(model, file, output, force, console, values)
     name = type(estimator).__name__
     start = perf_counter()
@@ -106,14 +105,6 @@ def update(
     the old objects, by their number, and then the new ones. The command prints how far the old
     objects have moved and whether a fresh fit is due.
     """
-    import numpy as np
-
-    from lowdim import tables
-    from lowdim.cli.errors import refuse_errors
-    from lowdim.estimator import persist
-    from lowdim.estimator.updating import width
-    from lowdim.runtime.interrupts import defer_interrupts
-
     files.check_outputs(force, grown)
     estimator, table, output = _model_and_objects(model, file, output, force, console, values)
     name = type(estimator).__name__
@@ -180,15 +171,7 @@ def decode(
     column of numbers for each coordinate of the map. The columns of the result are those of the
     data, in their units; for a map of distances they are the nearest objects and their weights.
     """
-    import numpy as np
-
-    import lowdim
-    from lowdim import tables
-    from lowdim.cli.errors import refuse_errors
-    from lowdim.estimator.decoders import NearestObjects
-    from lowdim.runtime.interrupts import defer_interrupts
-
-    estimator = lowdim.load(model)
+    estimator = persist.load(model)
     name = type(estimator).__name__
     output = output or Path(f"{files.stem_of(file)}-decoded.csv")
     files.check_outputs(force, table=output)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.catalog import CATALOG, Method
 from lowdim.checks import did_you_mean
 from lowdim.cli.console import Command
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from lowdim.catalog import Method
 
     ParamType = click.ParamType[Any]
 else:  # generic only in the newest click
@@ -41,8 +40,6 @@ def aliases() -> dict[str, Method]:
     >>> aliases()["lle"].name
     'LocallyLinearEmbedding'
     """
-    from lowdim.catalog import CATALOG
-
     short: dict[str, Method | None] = {}
     for method in CATALOG:
         key = alias(method.name)
@@ -86,8 +83,6 @@ class MethodName(ParamType):
 
     def shell_complete(self, context: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
-
-        from lowdim.catalog import CATALOG
 
         before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
         return [

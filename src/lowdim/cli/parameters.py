@@ -11,15 +11,13 @@ import typing
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lowdim.catalog import Method
 from lowdim.cli.names import ParamType, Size, alias
 from lowdim.estimator import docstrings
-
-if TYPE_CHECKING:
-    from lowdim.catalog import Method
 
 _OURS = ("callback", "verbose", "warm_start")  # set by the command, or of no use to it
 _SHORT_FLAGS = {"n_components": ("-d",), "random_state": ("--seed",), "n_jobs": ("-j",)}
@@ -101,29 +99,24 @@ def hints(cls: Any) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def descriptions(cls: Any) -> dict[str, str]:
-    """The description of each parameter, from the docstring of the class."""
-    return {name: entry.text for name, entry in docstrings.parameters(cls).items()}
-
-
 def options_of(methods: Sequence[Method], taken: set[str]) -> list[click.Option]:
     """Options for the parameters of the methods; one that several have is given to all of them."""
-    owners: dict[str, list[Method]] = {}
+    owners: dict[str, list[Any]] = {}
     for method in methods:
-        for name in hints(method.load()):
-            owners.setdefault(name, []).append(method)
+        for name in hints(cls := method.load()):
+            owners.setdefault(name, []).append(cls)
     return [
-        _option(name, [m.load() for m in having], len(having) < len(methods), taken)
-        for name, having in owners.items()
+        _option(name, classes, len(classes) < len(methods), taken)
+        for name, classes in owners.items()
     ]
 
 
 def _option(name: str, classes: list[Any], marked: bool, taken: set[str]) -> click.Option:
     hint, default = hints(classes[0])[name]
-    lists = {tuple(entry.choices) for c in classes if (entry := docstrings.parameters(c).get(name))}
+    entries = [one for c in classes if (one := docstrings.parameters(c).get(name))]
+    lists = {tuple(entry.choices) for entry in entries}
     choices = lists.pop() if len(lists) == 1 else ()
-    texts = (descriptions(c).get(name) for c in classes)
-    text = next(filter(None, texts), "")
+    text = next((entry.text for entry in entries if entry.text), "")
     if marked:
         text = f"({', '.join(c.__name__ for c in classes)}) {text}"
     flag = "--" + name.replace("_", "-")

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from lowdim.cli.console import Command, combine
+from lowdim.runtime.context import compute, dask_clusters
 
 
 def _use(context: click.Context, option: click.Parameter, value: Any) -> None:
     """Take one resource until the command has ended."""
-    from lowdim.runtime.context import compute, dask_clusters
-
     if value is None:
         return
     name = str(option.name)

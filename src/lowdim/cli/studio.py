@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from lowdim.cli.errors import Refused
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path), required=False)
@@ -41,8 +43,6 @@ def studio(
 
     The page is served on this machine alone; nothing leaves it. Stop with Ctrl-C.
     """
-    from lowdim.cli.errors import Refused
-
     try:
         from lowdim.studio.locks import InUse
         from lowdim.studio.server import serve

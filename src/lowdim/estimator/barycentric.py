@@ -51,13 +51,7 @@ def barycentric_weights(grams: Array, reg: float) -> Array:
 
 
 def barycentric_map(
-    known: Any,
-    images: Array,
-    new: Any,
-    k: int,
-    *,
-    metric: Metric | None = None,
-    reg: float = REG,
+    known: Any, images: Array, new: Any, k: int, *, metric: Metric | None = None, reg: float = REG
 ) -> Array:
     """Extend a map from known points to new ones.
 

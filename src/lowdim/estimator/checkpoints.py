@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -17,17 +19,32 @@ from lowdim.messages import argument
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.objects import GivenGraph
 from lowdim.runtime.checkpoint import States
-from lowdim.runtime.context import current
+from lowdim.runtime.context import current, override
 
 # parameters that change no result
 IGNORED = ("n_jobs", "verbose", "callback", "checkpoint", "warm_start")
 
 
-def states_of(
+@contextmanager
+def keep_states(
+    estimator: Any, objects: Any, arguments: dict[str, Any], before: States | None
+) -> Iterator[None]:
+    """Keep the states of the solvers of a fit, as `checkpoint` and `warm_start` ask for.
+
+    The fit is that to `objects` with further `arguments`; `before` are the states of an earlier one
+    with `warm_start`.
+    """
+    states = _states(estimator, objects, arguments, before)
+    with override(states=states):
+        yield
+    if states is not None and not states.path:
+        estimator._cached_states = states  # for a next fit
+
+
+def _states(
     estimator: Any, objects: Any, arguments: dict[str, Any], before: States | None
 ) -> States | None:
-    """The states that the parameters `checkpoint` and `warm_start` of an estimator ask for, for a
-    fit to `objects` with further `arguments`; `before` are those of an earlier fit."""
+    """New states, those of an earlier fit or of a file, or None if none are kept."""
     path, warm = getattr(estimator, "checkpoint", None), getattr(estimator, "warm_start", False)
     if not isinstance(warm, bool | np.bool_):
         raise TypeError(f"{argument('warm_start')} must be True or False, got {warm!r}.")

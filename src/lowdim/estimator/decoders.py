@@ -111,10 +111,7 @@ def fit_decoder(kind: str, embedding: Array, X: Any) -> Decoder:
         return {"kind": kind}
     if kind == "kernel":
         return fit_kernel_decoder(embedding, X)
-    from lowdim.learned.networks.device import require_torch, use_torch
-
-    require_torch('decoder="network"')
-    with use_torch():
+    with _torch():
         from lowdim.learned.networks.regression import fit_network_decoder
 
         return {"kind": kind, **fit_network_decoder(embedding, dense(X))}
@@ -126,13 +123,18 @@ def apply_decoder(decoder: Decoder, embedding: Array, X: Any, Y: Array) -> Array
         return decode(embedding, X, Y)
     if decoder["kind"] == "kernel":
         return decode_by_kernel(decoder, Y)
-    from lowdim.learned.networks.device import require_torch, use_torch
-
-    require_torch('decoder="network"')
-    with use_torch():
+    with _torch():
         from lowdim.learned.networks.regression import decode_rows
 
         return decode_rows(decoder, Y)
+
+
+def _torch() -> Any:
+    """The context of networks; ImportError without PyTorch."""
+    from lowdim.learned.networks.device import require_torch, use_torch
+
+    require_torch('decoder="network"')
+    return use_torch()
 
 
 def held_out_errors(embedding: Array, X: Any) -> dict[str, float]:

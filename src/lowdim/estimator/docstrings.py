@@ -95,6 +95,16 @@ disconnected : {"join", "largest", "separate", "raise"}, default="join"
     warning, embed only the "largest", embed them "separate" and side by side, or "raise" an
     error.
 """,
+    "gamma": """
+gamma : float, default=None
+    Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
+""",
+    "kernel_constants": """
+degree : float, default=3
+    Exponent of "poly".
+coef0 : float, default=1
+    Constant in "poly" and "sigmoid".
+""",
     "tol": """
 tol : float, default=0.0
     Accuracy of the iterative eigensolver; 0 stands for machine precision.

@@ -18,13 +18,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowdim import checks
-from lowdim.checks import Array
-from lowdim.distances.metrics import NAN_AWARE, euclidean
-from lowdim.distances.preparation import IF_NAN, rescale_rows
+from lowdim.backends import on_device_of_x
+from lowdim.checks import Array, is_sparse
+from lowdim.distances.metrics import IF_NAN, NAN_AWARE, euclidean, rescale_rows
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import persist
-from lowdim.estimator.checkpoints import states_of
+from lowdim.estimator.checkpoints import keep_states
 from lowdim.estimator.declarations import Traits
 from lowdim.estimator.decoders import (
     NearestObjects,
@@ -47,11 +47,11 @@ from lowdim.estimator.fitted_state import (
     source,
 )
 from lowdim.estimator.footprint import Problem, claim_memory
-from lowdim.estimator.inputs import METHODS, on_device_of_x, transform_blocks
 from lowdim.estimator.units import convert_units, fit_in_unit
 from lowdim.estimator.updating import Growth, only_if_it_grows, update
 from lowdim.messages import argument
 from lowdim.objects.block_sources import load_all, open_source, reopen_source
+from lowdim.objects.dask_rows import DaskRows
 from lowdim.objects.new_objects import MeasuredNewObjects, NewObjects, check_relations
 from lowdim.objects.objects import (
     BlockedObjects,
@@ -64,8 +64,11 @@ from lowdim.objects.objects import (
 )
 from lowdim.runtime.callbacks import Change, Monitor, change_parameters, show_progress, verbosity
 from lowdim.runtime.checkpoint import States
-from lowdim.runtime.context import current, override, resolve_device
+from lowdim.runtime.context import current, resolve_device
 from lowdim.runtime.scheduling import use_threads
+
+METHODS = ("fit", "fit_transform", "transform", "inverse_transform", "update")
+"""Those that compute on the device of X."""
 
 
 class _ConstructorSignature:
@@ -199,13 +202,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             if not is_precomputed(self._metric_choice()[0]):
                 X = open_source(X, lazy=True)
             if isinstance(X, RowBlocks):
-                self._check_features(X, "euclidean", fitting=False)
-                return transform_blocks(self, X)  # type: ignore[no-any-return]  # of Dask if X is
-            new = self._new_objects(X)
-            model = self._model_in_unit
+                return self._transform_blocks(X)
+            new, model = self._new_objects(X), self._model_in_unit
             Y = _transform_parts(model, new) if hasattr(model, "parts_") else model._transform(new)
-            if model is not self:
-                Y = convert_units(self, "embedding_", Y, self._fitted_exponent)
+            Y = convert_units(self, "embedding_", Y, self._fitted_exponent)
             return self._finite_result(Y, "transform")
 
     @on_device_of_x
@@ -235,8 +235,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         with use_threads(self._n_jobs):
             model, exponent = self._model_in_unit, self._fitted_exponent
-            if model is not self:
-                Y = convert_units(self, "embedding_", Y, -exponent)
+            Y = convert_units(self, "embedding_", Y, -exponent)
             chosen = hasattr(model, "decoder_")  # by `fit_decoder`
             vectors = Embedder._inverse(model, Y) if chosen else model._inverse(Y)
             if isinstance(vectors, NearestObjects):
@@ -397,14 +396,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         metric, params = self._metric_choice()
         if not is_precomputed(metric):
             X = open_source(X) if self._reads_blocks else load_all(X)
-        if not hasattr(self, "metric"):  # a method of vectors alone, such as PCA
-            if isinstance(X, RowBlocks):
-                self._check_features(X, "euclidean", fitting=True)
-                return blocked_objects(X)
-            rows = checks.vectors(X, sparse=True)
-            self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
-            exponent = exponent_of(rows) if self._follows_unit else 0
-            return MeasuredObjects(scale_by_power(rows, -exponent), euclidean(exponent))
+        if not hasattr(self, "metric"):
+            return self._vector_objects(X)
         learned = hasattr(metric, "get_params")
         if not isinstance(metric, str) and not callable(metric) and not learned:
             raise checks.WrongTypeError(
@@ -417,6 +410,16 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if is_precomputed(metric):
             self.n_features_in_ = objects.n
         return objects
+
+    def _vector_objects(self, X: Any) -> Objects:
+        """Check the argument of `fit` of a method of vectors alone, such as PCA."""
+        if isinstance(X, RowBlocks):
+            self._check_features(X, "euclidean", fitting=True)
+            return blocked_objects(X)
+        rows = checks.vectors(X, sparse=True)
+        self._check_features(X if hasattr(X, "shape") else rows, "euclidean", fitting=True)
+        exponent = exponent_of(rows) if self._follows_unit else 0
+        return MeasuredObjects(scale_by_power(rows, -exponent), euclidean(exponent))
 
     def _new_objects(self, X: Any) -> NewObjects:
         """Check the argument of `transform`."""
@@ -486,6 +489,25 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         model: Self = vars(self).get("_fitted_in_unit", self)
         return model
 
+    def _transform_blocks(self, X: RowBlocks) -> Array:
+        """Coordinates of the rows of a source, a Dask array if it is of Dask.
+
+        A block is a task of its own. If the training objects are in blocks too, it is compared with
+        them by a pass over those, so the blocks are then placed one after the other.
+        """
+        self._check_features(X, "euclidean", fitting=False)
+        in_turn = hasattr(self, "source_")
+        Y: Array
+        if isinstance(X, DaskRows) and not in_turn:
+            Y = X.map_lazily(_transform_block, self, self._n_features_out)
+            return Y
+        if in_turn:
+            parts = [self.transform(X.read(part)) for part in X.blocks()]
+        else:
+            parts = list(X.map(_transform_block, self))
+        Y = _concatenate_rows(parts)
+        return X.with_partitions(Y) if isinstance(X, DaskRows) else Y
+
     # --- a fit ------------------------------------------------------------------------------
 
     def _check_and_fit(self, X: Any, **arguments: Any) -> Self:
@@ -502,14 +524,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                     checks.warn(
                         f"X: all {objects.n} objects are the same, so a map of them shows nothing."
                     )
-                states = states_of(self, objects, arguments, before)
-                with override(states=states):
+                with keep_states(self, objects, arguments, before):
                     if objects.rows_exponent == objects.exponent == 0:
                         self._claim_and_fit(objects, **arguments)
                     else:
                         fit_in_unit(self, objects, arguments)
-                if states is not None and not states.path:
-                    self._cached_states = states  # for a next fit with warm_start
         except BaseException:
             self._clear()
             raise
@@ -602,7 +621,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
 
 def _transform_parts(model: Any, new: NewObjects) -> Array:
-    """Place each new object in the component of its nearest training object; see `fit_parts`."""
+    """Place each new object in the component of its nearest training object; see `connect`."""
     members = np.concatenate(model.part_rows_)
     sizes = [len(own) for own in model.part_rows_]
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -615,6 +634,19 @@ def _transform_parts(model: Any, new: NewObjects) -> Array:
             shift = Y[own[0]] - part.embedding_[0]
             out[asked] = part._transform(new.subset(asked).among(own)) + shift
     return out
+
+
+def _transform_block(rows: Array, first: int, estimator: Embedder) -> Any:
+    return estimator.transform(rows)
+
+
+def _concatenate_rows(parts: list[Any]) -> Any:
+    """Rows of arrays or of sparse matrices, one part after the other."""
+    if is_sparse(parts[0]):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def _vectors(X: Any, name: str, copy: bool) -> Any:

@@ -241,11 +241,10 @@ def check_fitted_state(estimator: Any, state: dict[str, Any]) -> None:
             sizes[MAY_OVERFLOW] = 1  # what follows is only reported
     if "parts_" in state:
         _check_parts(estimator, state, sizes["n"])
-    inner = state.get("_fitted_in_unit", estimator)
-    if type(inner) is not type(estimator) or ("_fitted_in_unit" in state) != (
-        "_fitted_exponent" in state
-    ):
-        raise ValueError("_fitted_in_unit is not a model of its own kind with a unit.")
+    inner = state.get("_fitted_in_unit")
+    fitted = type(inner) is type(estimator) and hasattr(inner, "embedding_")
+    if fitted != ("_fitted_in_unit" in state) or fitted != ("_fitted_exponent" in state):
+        raise ValueError("_fitted_in_unit is not a fitted model of its own kind with a unit.")
 
 
 def row_attributes(estimator: Any, state: dict[str, Any]) -> set[str]:

@@ -105,15 +105,25 @@ def n_neighbors_or_default(estimator: Any, n: int) -> int:
     return estimator.n_neighbors  # type: ignore[no-any-return]  # checked by `search_graph`
 
 
-def connected_graph(
+def connect(
     estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, keep: bool = False
-) -> tuple[NeighborGraph, list[Array]]:
-    """The graph of n_neighbors or radius, to which the policy `disconnected` is applied.
+) -> bool:
+    """Set `graph_` to the graph of n_neighbors or radius, connected by the policy `disconnected`.
 
-    Returns the graph, with the shortest edges added that connect its components if they are to be
-    joined, and a list of the members of each component of at least `least` objects if these are to
-    be embedded separately. With `keep` the graph is not joined, but used as it is.
+    Returns False if the policy is to embed components of at least `least` objects separately: that
+    is then done. With `keep` the graph is not joined, but used as it is.
     """
+    estimator.graph_, parts = _connected_graph(estimator, objects, graph, least, keep)
+    if parts:
+        _fit_parts(estimator, objects, parts)
+    return not parts
+
+
+def _connected_graph(
+    estimator: Any, objects: Objects, graph: NeighborGraph | None, least: int, keep: bool
+) -> tuple[NeighborGraph, list[Array]]:
+    """The graph, with the shortest edges that join its components if they are to be joined, and
+    the members of each component if these are to be embedded separately."""
     checks.choice(estimator.disconnected, "disconnected", DISCONNECTED)
     graph, symmetry = _graph(estimator, objects, graph), symmetry_of(estimator)
     count, labels = graph.components(symmetry)
@@ -173,7 +183,7 @@ def _graph(estimator: Any, objects: Objects, graph: NeighborGraph | None) -> Nei
     return search_graph(estimator, objects, estimator._n_wanted(objects.n))
 
 
-def fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
+def _fit_parts(estimator: Any, objects: Objects, parts: list[Array]) -> None:
     """Embed each component of `graph_` separately, side by side; objects left out get NaN."""
     estimator.parts_, estimator.part_rows_ = [], parts
     for own in parts:

@@ -22,21 +22,11 @@ OBJECTS_JOINED = 5000  # among which short edges between components are sought
 
 @dataclass(frozen=True, eq=False)
 class DensityTree:
-    """Regions of a map: 0 is the whole map; regions that part at a more important split come first.
+    """Regions of a map: 0 is the whole map; those of a more important split come first."""
 
-    Attributes
-    ----------
-    membership : ndarray of shape (n,)
-        The leaf of each object.
-    splits : dict of int to tuple of int
-        The two regions that each one falls into; leaves are not in it.
-    density : ndarray of shape (n,)
-        The logarithm of the density at each object, up to a constant.
-    """
-
-    membership: Array
-    splits: dict[int, tuple[int, int]]
-    density: Array
+    membership: Array  # the leaf of each object
+    splits: dict[int, tuple[int, int]]  # the two regions of each one that is no leaf
+    density: Array  # the logarithm of the density at each object, up to a constant
 
 
 def density_tree(placed: MeasuredObjects, k: int, prominence: float, min_size: int) -> DensityTree:

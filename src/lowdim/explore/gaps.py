@@ -23,17 +23,9 @@ MAX_TESTED = 20_000  # objects among which neighbours are sought
 def border_links(X: Array, leaf: Array, count: int, random_state: Any) -> Array:
     """Links across the border of two leaves over those across the middle of the smaller one.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    leaf : array of shape (n,)
-        The leaf of each object, one of `count`.
-
-    Returns
-    -------
-    array of shape (count, count)
-        Symmetric, with zeros on the diagonal; infinite for a leaf whose objects all have more
-        neighbours in another one.
+    `leaf` is that of each object, one of `count`. The array of shape (count, count) is symmetric,
+    with zeros on the diagonal; infinite for a leaf whose objects all have more neighbours in
+    another one.
     """
     from scipy.sparse import csr_array
 

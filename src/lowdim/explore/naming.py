@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array, dense
+from lowdim.checks import Array, as_frame, dense
 from lowdim.quality.labels import check_labels, class_codes
+from lowdim.runtime.interrupts import watch_interrupts
 from lowdim.runtime.scheduling import blocks
 
 MOST_LABELS = 3  # in a name
@@ -96,7 +97,8 @@ class FeatureTable:
 
 
 def feature_table(X: Any, n: int, names: Any = None) -> FeatureTable:
-    """The columns of an array or a DataFrame that are numbers."""
+    """The columns of an array, a DataFrame or an AnnData that are numbers."""
+    X = as_frame(X)
     if names is None and hasattr(X, "columns"):
         names = [str(name) for name in X.columns]
         kinds = [np.asarray(X[name]).dtype.kind for name in X.columns]
@@ -188,7 +190,8 @@ def _label_name(shares: list[tuple[str, float]]) -> str:
 
 def _count_words(text: Any, n: int) -> tuple[Any, Array]:
     """How often each word is in each text."""
-    from sklearn.feature_extraction.text import CountVectorizer
+    with watch_interrupts():
+        from sklearn.feature_extraction.text import CountVectorizer
 
     texts = ["" if one is None else str(one) for one in text]
     if len(texts) != n:

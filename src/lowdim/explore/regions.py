@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array
+from lowdim.checks import Array, as_frame
 from lowdim.explore.density import DensityTree, density_tree
 from lowdim.explore.gaps import GAP, border_links
 from lowdim.explore.naming import Effect, Naming, feature_table
@@ -312,10 +312,10 @@ def regions(
         borders = border_links(features.values[at], tree.membership, count, random_state)
     membership = np.full(n, -1)
     membership[at] = tree.membership
-    found = list(_regions(tree, Y[at], at, named, borders))
-    if feature_names is not None or hasattr(X, "columns"):
-        _tell_namesakes_apart(found, tree.membership, named)
-    return Regions(tuple(found), membership)
+    hierarchy = list(_regions(tree, Y[at], at, named, borders))
+    if feature_names is not None or hasattr(as_frame(X), "columns"):
+        _tell_namesakes_apart(hierarchy, tree.membership, named)
+    return Regions(tuple(hierarchy), membership)
 
 
 def map_coordinates(map: Any) -> tuple[Array, Array]:
@@ -325,7 +325,7 @@ def map_coordinates(map: Any) -> tuple[Array, Array]:
         raise ValueError(
             "map must be coordinates of shape (n, p) or a fitted estimator with embedding_."
         )
-    Y = (Y[:, None] if Y.ndim == 1 else Y).astype(np.float64, copy=False)
+    Y = checks.as_columns(Y, np.float64)
     if np.isinf(Y).any():
         raise ValueError("map has infinite coordinates.")
     return Y, ~np.isnan(Y).any(axis=1)

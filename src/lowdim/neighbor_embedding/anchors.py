@@ -162,8 +162,17 @@ def fit_with_pins(
     return self._check_and_fit(X, graph=graph, pinned=pinned, pin_strength=pin_strength)
 
 
+def pinned_start(
+    start: Array, pinned: Any, strength: Any, init: Any, weight: float = 0.0, balance: float = 1.0
+) -> tuple[list[Spring], Array]:
+    """As `springs_and_start`, for places that the user has given."""
+    n, dim = start.shape
+    anchors = pins(pinned, strength, n, dim, start.dtype)
+    return springs_and_start(start, anchors, init, weight, balance)
+
+
 def springs_and_start(
-    start: Array, anchors: Anchors | None, init: Any, weight: float = 0.0, balance: float = 1.0
+    start: Array, anchors: Anchors | None, init: Any, weight: float, balance: float
 ) -> tuple[list[Spring], Array]:
     """The springs of `global_weight` towards a start and of pinned points, and where to begin."""
     springs: list[Spring] = [] if weight == 0 else [towards(start, weight, balance)]

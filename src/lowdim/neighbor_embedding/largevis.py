@@ -16,13 +16,7 @@ from lowdim.estimator.fitted_state import Numbers, graph_rule
 from lowdim.estimator.neighbors import fitted_neighbors, join
 from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.anchors import (
-    Spring,
-    fit_with_pins,
-    hold,
-    pins,
-    springs_and_start,
-)
+from lowdim.neighbor_embedding.anchors import Spring, fit_with_pins, hold, pinned_start
 from lowdim.neighbor_embedding.docs import SAMPLING_PASSAGES
 from lowdim.neighbor_embedding.starts import sne_start, umap_start
 from lowdim.neighbor_embedding.tsne import NEW_PERPLEXITY
@@ -90,8 +84,7 @@ class SamplingEmbedder(Iterative, Embedder):
         own = np.random.RandomState(seed)  # kinds of objects differ in the numbers they draw
         start = sne_start(self.init, dim, objects, self.affinities_, own)
         start = umap_start(start, dim, self.affinities_, CURVE, random).astype(dtype)
-        anchors = pins(pinned, pin_strength, objects.n, dim, dtype)
-        springs, start = springs_and_start(start, anchors, self.init)
+        springs, start = pinned_start(start, pinned, pin_strength, self.init)
         self._lay_out(start, seed, springs)
 
     def _lay_out(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
 
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, Traits, declare_parameters, neighbors
+from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
 from lowdim.neighbor_embedding.divergence import PairDivergence, RowDivergence
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -75,9 +74,6 @@ class SNE(shared.Parameters, Embedder):
     )
 
     fit = neighbors.fit_with_graph
-    _affinities = shared.row_affinities
-    _update = shared.grow
-    _divergence: ClassVar[Any] = RowDivergence
     _joint = False  # whether new objects are placed by probabilities of pairs
 
     n_components: int = 2
@@ -87,14 +83,22 @@ class SNE(shared.Parameters, Embedder):
         neighbors = shared.perplexity_graph(self, objects, graph)
         if objects.in_memory:
             self._fitted_neighbors = neighbors
-        P = self.affinities_ = self._affinities(neighbors)
-        objective = self._objective(P)
-        start = shared.start_of(self, objects, neighbors, shared.working_dtype(self, P))
-        changed_graph = partial(shared.graph_after_change, self, objects, neighbors, graph)
-        shared.minimize(self, objective, start, changed_graph)
+        objective = self._objective_of(neighbors)
+        dtype = shared.working_dtype(self, self.affinities_)
+        start = shared.start_of(self, objects, neighbors, dtype)
 
-    def _objective(self, P: Any) -> ForceField:
-        return shared.build_divergence(self, self._divergence, P, shared.GAUSSIAN)
+        def changed_objective() -> ForceField:
+            return self._objective_of(shared.graph_after_change(self, objects, neighbors, graph))
+
+        shared.minimize(self, objective, start, changed_objective)
+
+    def _objective_of(self, neighbors: NeighborGraph) -> ForceField:
+        """The objective of the affinities of neighbours, which become `affinities_`."""
+        P = self.affinities_ = shared.row_affinities(self, neighbors)
+        return shared.build_divergence(self, RowDivergence, P, shared.GAUSSIAN)
+
+    def _update(self, new: NewObjects) -> Growth:
+        return shared.grow(self, new, self._objective_of)
 
     def _transform(self, new: NewObjects) -> Array:
         # The perplexity is that of the fit, unlike in t-SNE: a Gaussian kernel pulls the mean of an
@@ -161,6 +165,8 @@ class SymmetricSNE(SNE):
         power=0.9,
     )
 
-    _affinities = shared.pair_affinities
-    _divergence: ClassVar[Any] = PairDivergence
     _joint = True
+
+    def _objective_of(self, neighbors: NeighborGraph) -> ForceField:
+        P = self.affinities_ = shared.pair_affinities(self, neighbors)
+        return shared.build_divergence(self, PairDivergence, P, shared.GAUSSIAN)

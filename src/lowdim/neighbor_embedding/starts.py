@@ -30,11 +30,7 @@ START_SIZE = 1e-4  # standard deviation of the first coordinate of a start of t-
 
 
 def sne_start(
-    init: Any,
-    dim: int,
-    objects: Objects,
-    graph: Any,
-    random: np.random.RandomState,
+    init: Any, dim: int, objects: Objects, graph: Any, random: np.random.RandomState
 ) -> Array:
     """The start of t-SNE and its relatives: very small coordinates.
 

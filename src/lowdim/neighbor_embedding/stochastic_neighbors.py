@@ -1,8 +1,7 @@
 """What SNE, symmetric SNE, t-SNE and weighted t-SNE share: start, descent and transform.
 
-`estimator` is one of them in each function, of which the functions read the parameters. It has
-`_affinities(graph)`, which is `row_affinities` or `pair_affinities`, and `_objective(P)`: a fit
-calls both, as do `minimize` after a change of perplexity and `grow`.
+`estimator` is one of them in each function, which reads its parameters and sets its results. What
+depends on the method, its objective, is an argument.
 """
 
 from __future__ import annotations
@@ -220,27 +219,26 @@ def minimize(
     estimator: Any,
     objective: ForceField,
     start: Array,
-    changed_graph: Callable[[], NeighborGraph] | None = None,
+    changed_objective: Callable[[], ForceField],
     springs: Sequence[Spring] = (),
 ) -> None:
     """Minimise the objective to `embedding_`, first with exaggerated attraction.
 
-    `changed_graph` returns the neighbour graph after a change of perplexity, if that is `live`.
+    `changed_objective` returns the objective after a change of perplexity.
     """
     n = len(start)
     phases, descent = _phases(estimator, n), descent_from(estimator, objective, start, springs)
+    estimator.learning_rate_ = phases[0].rate
 
     def retune(changed: dict[str, Any]) -> None:
         check_parameters(estimator, n)
         settings = _phases(estimator, n)
-        if "perplexity" in changed and changed_graph is not None:
-            estimator.affinities_ = estimator._affinities(changed_graph())
-            descent.exchange(estimator._objective(estimator.affinities_))
+        if "perplexity" in changed:
+            descent.exchange(changed_objective())
         for phase, new in zip(phases, settings, strict=True):
             phase.rate, phase.exaggeration = new.rate, new.exaggeration
         estimator.learning_rate_ = phases[0].rate
 
-    estimator.learning_rate_ = phases[0].rate
     _follow(estimator, descent, phases, retune)
 
 
@@ -290,15 +288,16 @@ def go_on(estimator: Any, descent: Descent, phase: Phase) -> None:
     estimator.history_ = np.vstack([history, np.add(estimator.history_, [before, 0])])
 
 
-def grow(estimator: Any, new: NewObjects) -> Growth:
+def grow(
+    estimator: Any, new: NewObjects, objective_of: Callable[[NeighborGraph], ForceField]
+) -> Growth:
     """Refine the map of the graph that new objects have joined; see `update`."""
     old = estimator.embedding_
     objects, graph = join(estimator, new, fitted_neighbors(estimator))
     placed, estimator._fitted_neighbors = estimator._transform(new), graph
     check_parameters(estimator, objects.n)
-    P = estimator.affinities_ = estimator._affinities(graph)
-    objective = estimator._objective(P)
-    anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator, P))
+    objective = objective_of(graph)
+    anchors = hold(old, placed, UPDATE_HOLD, working_dtype(estimator, estimator.affinities_))
     rate = step_size(estimator.learning_rate, objects.n, max(estimator.exaggeration, 1.0))
     descent = descent_from(estimator, objective, anchors.places.copy(), [anchors])
     iterations = min(UPDATE_ITERATIONS, estimator.max_iter)
@@ -351,12 +350,7 @@ def place_by_affinity(
 
 
 def _descend_new(
-    p: Array,
-    neighbors: Array,
-    field: Any,
-    similarity: Similarity,
-    mean_z: Any,
-    iterations: int,
+    p: Array, neighbors: Array, field: Any, similarity: Similarity, mean_z: Any, iterations: int
 ) -> Array:
     """The descent of some new objects, from the coordinates of their neighbours."""
     Y: Array = (p[:, :, None] * neighbors).sum(axis=1)

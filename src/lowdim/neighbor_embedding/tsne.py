@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,8 +14,9 @@ from lowdim.backends.similarity import Similarity
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
+from lowdim.estimator.updating import Growth
 from lowdim.neighbor_embedding import stochastic_neighbors as shared
-from lowdim.neighbor_embedding.anchors import pins, springs_and_start
+from lowdim.neighbor_embedding.anchors import pinned_start
 from lowdim.neighbor_embedding.descent import Phase, step_size
 from lowdim.neighbor_embedding.divergence import PairDivergence
 from lowdim.neighbor_graphs.graph import NeighborGraph
@@ -106,8 +106,6 @@ class TSNE(shared.Parameters, Embedder):
 
     _reads_blocks = True
     _attributes: ClassVar = {"sample_weight_": Numbers("n", positive=True)}
-    _affinities = shared.pair_affinities
-    _update = shared.grow
 
     n_components: int = 2
     _: KW_ONLY
@@ -232,21 +230,25 @@ class TSNE(shared.Parameters, Embedder):
         shared.check_parameters(self, objects.n)
         if sample_weight is not None:
             self._set_weights(checks.sample_weight(sample_weight, objects.n))
-        neighbors = None
+        neighbors: NeighborGraph | None = None
         if affinities is None:
             neighbors = shared.perplexity_graph(self, objects, graph)
-            P = self.affinities_ = self._affinities(neighbors)
+            objective = self._objective_of(neighbors)
             if objects.in_memory and sample_weight is None and self.traits.grows:
                 self._fitted_neighbors = neighbors
         else:
-            P = self.affinities_ = joint_affinities(affinities, objects)
-        objective, dtype = self._objective(P), shared.working_dtype(self, P)
-        start = shared.start_of(self, objects, P if neighbors is None else neighbors, dtype)
+            self.affinities_ = joint_affinities(affinities, objects)
+            objective = self._objective(self.affinities_)
+        links = self.affinities_ if neighbors is None else neighbors
+        dtype = shared.working_dtype(self, self.affinities_)
+        start = shared.start_of(self, objects, links, dtype)
         weight = checks.real(self.global_weight, "global_weight", 0, 1)
-        anchors = pins(pinned, pin_strength, objects.n, int(self.n_components), dtype)
-        springs, start = springs_and_start(start, anchors, self.init, weight, BALANCE)
-        changed_graph = partial(shared.graph_after_change, self, objects, neighbors, graph)
-        shared.minimize(self, objective, start, changed_graph, springs)
+        springs, start = pinned_start(start, pinned, pin_strength, self.init, weight, BALANCE)
+
+        def changed_objective() -> ForceField:
+            return self._objective_of(shared.graph_after_change(self, objects, neighbors, graph))
+
+        shared.minimize(self, objective, start, changed_objective, springs)
 
     def _set_weights(self, weights: Array) -> None:
         if weights.min() < 1:
@@ -256,6 +258,11 @@ class TSNE(shared.Parameters, Embedder):
             )
         self.sample_weight_ = weights
 
+    def _objective_of(self, neighbors: NeighborGraph) -> ForceField:
+        """The objective of the affinities of neighbours, which become `affinities_`."""
+        self.affinities_ = shared.pair_affinities(self, neighbors)
+        return self._objective(self.affinities_)
+
     def _objective(self, P: Any) -> ForceField:
         """KL(P || Q)."""
         mass = getattr(self, "sample_weight_", None)
@@ -263,6 +270,9 @@ class TSNE(shared.Parameters, Embedder):
         return shared.build_divergence(
             self, PairDivergence, P, student(self), mass=mass, repeated=repeated
         )
+
+    def _update(self, new: NewObjects) -> Growth:
+        return shared.grow(self, new, self._objective_of)
 
     def _transform(self, new: NewObjects) -> Array:
         wanted = min(NEW_PERPLEXITY, *shared.perplexities(self, len(self.embedding_)))

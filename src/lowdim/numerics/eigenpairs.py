@@ -129,7 +129,9 @@ def bottom_eigenpairs(
         inner = bottom_eigenpairs(scaled, k, null=null, solver=solver, **options)
         return Eigenpairs(inner.values, fix_signs(inner.vectors * scale[:, None]))
     operator = as_operator(A)
-    basis = _orthonormal(null, operator)
+    basis: Array | None = None
+    if null is not None:
+        basis = np.linalg.qr(np.asarray(null, operator.dtype).reshape(operator.n, -1))[0]
     known = 0 if basis is None else basis.shape[1]
     solver = _choose(operator.n, k + known, solver, "bottom")
     with _eigenvectors(operator) as operator:
@@ -349,14 +351,6 @@ def _factors_cheaply(A: Any) -> bool:
         f"Set {argument('eigen_solver', 'lobpcg')}.",
     )
     return True
-
-
-def _orthonormal(null: Array | None, operator: Operator) -> Array | None:
-    """An orthonormal basis of the null vectors."""
-    if null is None:
-        return None
-    vectors = np.asarray(null, dtype=operator.dtype).reshape(operator.n, -1)
-    return np.linalg.qr(vectors)[0]
 
 
 def scale_both_sides(A: Any, scale: Array) -> Any:

@@ -12,12 +12,7 @@ from lowdim.backends.native.dense import product
 from lowdim.checks import Array, is_sparse
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.messages import argument
-from lowdim.numerics.eigenpairs import (
-    fix_signs,
-    settle,
-    start_eigenpairs,
-    top_eigenpairs,
-)
+from lowdim.numerics.eigenpairs import fix_signs, settle, start_eigenpairs, top_eigenpairs
 from lowdim.numerics.eigensolvers import Operator
 from lowdim.runtime import memory
 from lowdim.runtime.scheduling import blas_on_one_thread, blocks, run
@@ -75,7 +70,9 @@ def principal_axes(
         solver = "arpack"
     with blas_on_one_thread():
         if solver == "covariance_eigh":
-            mean, values, components, total = _by_covariance(X, k)
+            mean, covariances = _covariances(X)
+            values, vectors = top_eigenpairs(covariances, k)
+            components, total = vectors.T, float(np.trace(covariances))
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # `_require_finite` reports it
                 mean = _mean(X)
@@ -191,13 +188,6 @@ def _by_svd(X: Array, k: int) -> tuple[Array, Array]:
 
     _, s, Vt = svd(X, full_matrices=False, check_finite=False)
     return s[: k + 1] ** 2, Vt[:k]
-
-
-def _by_covariance(X: Any, k: int) -> tuple[Array, Array, Array, float]:
-    """Mean, eigenvalues, axes and the sum of squares."""
-    mean, total = _covariances(X)
-    values, vectors = top_eigenpairs(total, k)
-    return mean, values, vectors.T, float(np.trace(total))
 
 
 def _covariances(X: Any) -> tuple[Array, Array]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -64,11 +66,38 @@ class DaskRows(RowBlocks):
         values, start, stop = item
         return self.check_values(np.asarray(values), start, stop), start
 
+    def map_lazily(self, function: Callable[..., Any], shared: Any, width: int) -> Any:
+        """The results of function(rows, first, shared) for all partitions, rows of this width, as
+        a Dask array, which computes them when it is computed itself."""
+        from dask import array
+        from dask.delayed import delayed
+
+        from lowdim.backends.dask.calls import Call
+
+        work = delayed(Call(partial(_apply, self, function, shared)), pure=False, traverse=False)
+        parts = [
+            array.from_delayed(work(item), (item[2] - item[1], width), self.dtype)
+            for item in self.items()
+        ]
+        return array.concatenate(parts)
+
+    def with_partitions(self, rows: Array) -> Array:
+        """Other rows of the same objects as a Dask array with the same partitions."""
+        from dask import array
+
+        sizes = tuple(part.stop - part.start for part in self.blocks())
+        parts: Array = array.from_array(rows, chunks=(sizes, rows.shape[1]))
+        return parts
+
     def _values(self, start: int, stop: int) -> Array:
         return np.asarray(self._array[start:stop].compute())
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self), _array=None)  # `load` is all that workers call
+
+
+def _apply(source: DaskRows, function: Callable[..., Any], shared: Any, item: Any) -> Array:
+    return np.asarray(function(*source.load(item), shared), dtype=source.dtype)
 
 
 def _array_of_frame(frame: Any) -> Any:

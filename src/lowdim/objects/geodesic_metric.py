@@ -8,8 +8,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.checks import Array, is_sparse
-from lowdim.distances.metrics import Metric, euclidean
-from lowdim.distances.preparation import vectors
+from lowdim.distances.metrics import Metric, euclidean, vectors
 from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import nearest_outside, query
 from lowdim.neighbor_graphs.geodesics import shortest_path_lengths

@@ -32,11 +32,7 @@ from lowdim.messages import argument
 from lowdim.neighbor_graphs.exact import distances_to, nearest_outside
 from lowdim.neighbor_graphs.graph import NearestOutside, NeighborGraph
 from lowdim.neighbor_graphs.lists import check_stored_dissimilarities, precomputed_graph
-from lowdim.neighbor_graphs.search import (
-    NeighborQuery,
-    neighbor_query,
-    search_all,
-)
+from lowdim.neighbor_graphs.search import NeighborQuery, neighbor_query, search_all
 from lowdim.objects.block_sources import read_whole
 from lowdim.objects.geodesic_metric import geodesic
 from lowdim.objects.pairs import Pairs, check_known, dense_pairs, sparse_pairs

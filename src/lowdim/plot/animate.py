@@ -175,8 +175,7 @@ def _frames(source: Any) -> list[Snapshot]:
     frames = []
     for entry in maps:
         Y, caption = entry if isinstance(entry, Snapshot) else (entry, "")
-        Y = np.asarray(Y, dtype=np.float64)
-        frames.append(Snapshot(Y[:, None] if Y.ndim == 1 else Y, caption))
+        frames.append(Snapshot(checks.as_columns(Y, np.float64), caption))
     shapes = {frame.embedding.shape for frame in frames}
     if len(shapes) > 1:
         raise ValueError(f"source: the maps differ in shape: {', '.join(map(str, shapes))}.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, as_columns
 from lowdim.runtime.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -160,9 +160,7 @@ class PlotPoints(NamedTuple):
 
 def plot_points(Y: Any) -> PlotPoints:
     """Check coordinates of one, two or three dimensions for drawing."""
-    Y = np.asarray(Y, dtype=np.float64)
-    if Y.ndim == 1:
-        Y = Y[:, None]
+    Y = as_columns(Y, np.float64)
     if Y.ndim != 2 or not 1 <= Y.shape[1] <= 3:
         raise ValueError(
             f"Y must have one, two or three columns to be drawn, got shape {Y.shape}. "

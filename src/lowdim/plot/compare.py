@@ -77,7 +77,10 @@ def compare(
 
     >>> figure = lowdim.plot.compare([lowdim.PCA(2).fit(X), lowdim.Isomap().fit(X)], t)
     """
-    maps = {name: _columns(getattr(Y, "embedding_", Y)) for name, Y in maps_by_name(embeddings)}
+    maps = {
+        name: checks.as_columns(getattr(Y, "embedding_", Y), np.float64)
+        for name, Y in maps_by_name(embeddings)
+    }
     if not maps:
         raise ValueError("embeddings is empty: give at least one, as {title: coordinates}.")
     if len({len(Y) for Y in maps.values()}) > 1:
@@ -143,11 +146,6 @@ def turn_onto(target: Array, Y: Array) -> Array:
     rows = rows[:: -(-len(rows) // _ALIGN_BY)]
     motion = procrustes(target[rows], Y[rows], scaling=False)
     return np.asarray(Y @ motion.rotation + motion.shift, dtype=np.float64)
-
-
-def _columns(Y: Any) -> Array:
-    values: Array = np.asarray(Y, dtype=np.float64)
-    return values[:, None] if values.ndim == 1 else values
 
 
 def _subtitle(ax: Any, quality: Quality) -> None:

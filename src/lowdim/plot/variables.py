@@ -291,8 +291,7 @@ def _regress(Y: Any, variables: Any) -> tuple[Array, dict[str, Array]]:
     if hasattr(variables, "columns"):
         variables = {str(name): variables[name] for name in variables.columns}
     elif not isinstance(variables, Mapping):
-        table = np.asarray(variables, dtype=np.float64)
-        table = table[:, None] if table.ndim == 1 else table
+        table = checks.as_columns(variables, np.float64)
         variables = {f"x{i}": column for i, column in enumerate(table.T)}
     values: dict[str, Array] = {}
     for name, column in variables.items():

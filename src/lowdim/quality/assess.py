@@ -183,8 +183,7 @@ def assess_map(
         method = method or type(embedding).__name__
         graph = getattr(embedding, "graph_", None) if graph is None else graph
         embedding = embedding.embedding_
-    Y = np.asarray(embedding)
-    Y = Y[:, None] if Y.ndim == 1 else Y
+    Y = checks.as_columns(embedding)
     n_left_out = 0
     if Y.dtype.kind == "f" and Y.ndim == 2 and np.isnan(Y).any():
         map_rows(np.nan_to_num(Y), data.rows.n)  # checks that there are as many rows as in X

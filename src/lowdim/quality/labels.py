@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.quality.interval import IntervalEstimate, mean_of
 from lowdim.quality.ranks import Ranks, compare_ranks
 from lowdim.quality.stress import Distances, compare_distances
+from lowdim.runtime.interrupts import watch_interrupts
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def class_angular_distortion(
     if not len(eligible):
         raise ValueError("labels: angles need a class with at least two objects.")
     count = 10 * len(codes) if n_triplets is None else checks.integer(n_triplets, "n_triplets", 2)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     seen = eligible[random.randint(len(eligible), size=count)]
     own = (seen + 1 + random.randint(n_classes - 1, size=count)) % n_classes
     members, first = np.argsort(codes, kind="stable"), np.cumsum(counts) - counts
@@ -329,7 +330,8 @@ def silhouette(Y: Any, labels: Any, **options: Any) -> IntervalEstimate:
     >>> round(quality.silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 2)
     0.9
     """
-    from sklearn.metrics import silhouette_samples
+    with watch_interrupts():
+        from sklearn.metrics import silhouette_samples
 
     distances = compare_distances(Y, Y, **options)
     codes = class_codes(check_labels(labels, distances.n))[1][distances.objects]
@@ -403,7 +405,8 @@ def _explained_share(values: Array, ranks: Ranks, ids: Array) -> IntervalEstimat
 
 
 def _silhouette(D: Array, codes: Array) -> float | None:
-    from sklearn.metrics import silhouette_score
+    with watch_interrupts():
+        from sklearn.metrics import silhouette_score
 
     if not _has_silhouette(codes):
         return None

@@ -219,7 +219,7 @@ def _other_seeds(map: Any, X: Any, count: int, random_state: Any) -> Iterator[An
             f"{argument('n_seeds')} needs a map that is an estimator with "
             f"{argument('random_state')}: give other maps instead."
         )
-    random = checks.check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     for seed in random.randint(2**31 - 1, size=count).tolist():
         yield clone_unfitted(map).set_params(random_state=seed, **_random_start(map)).fit(X)
 
@@ -240,7 +240,7 @@ def _subsample_changes(
         raise ValueError(
             f"{argument('n_subsamples')} needs a map that is an estimator, and X as an array."
         )
-    random = checks.check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     changes = []
     for _ in range(count):
         rows = np.sort(random.choice(len(Y), int(SUBSAMPLE * len(Y)), replace=False))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.messages import argument
 from lowdim.numerics.procrustes import procrustes
 from lowdim.objects.pairs import check_known, dense_pairs
@@ -238,7 +238,7 @@ def bootstrap(
         )
     X = checks.vectors(X, allow_nan=True)
     count = checks.integer(n_samples, "n_samples", 2)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     n_features = X.shape[1]
     base = clone_unfitted(estimator).fit(X).embedding_.astype(np.float64)
     base -= base.mean(axis=0)
@@ -294,7 +294,7 @@ def permutation_test(
     """
     D = check_known(D, "D")
     count = checks.integer(n_permutations, "n_permutations", 1)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     pairs = dense_pairs(D)
     shuffled = [pairs.matrix(random.permutation(pairs.values)) for _ in range(count)]
 

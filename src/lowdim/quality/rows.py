@@ -11,7 +11,7 @@ import numpy as np
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.distances.matrices import check_defined
 from lowdim.distances.row_blocks import RowBlocks
 from lowdim.distances.units import scale_by_power
@@ -127,7 +127,7 @@ def choose_objects(n: int, most: int, random_state: Any = None) -> Array:
     """All objects, or `most` of them drawn at random, ascending."""
     if n <= most:
         return np.arange(n, dtype=np.int32)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     return np.sort(random.choice(n, most, replace=False)).astype(np.int32)
 
 

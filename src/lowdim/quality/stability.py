@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state, is_sparse
+from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.numerics.procrustes import procrustes
 from lowdim.quality.resampling import clone_unfitted
@@ -126,7 +126,7 @@ def stability(
             f"{type(estimator).__name__} has no {argument('random_state')}: every run gives the "
             "same map. Use how='bootstrap'."
         )
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     metric = getattr(estimator, "metric", None)
     square = isinstance(metric, str) and metric == "precomputed"
     data = X if is_sparse(X) else checks.vectors(X)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import checks
-from lowdim.checks import Array, check_random_state
+from lowdim.checks import Array
 from lowdim.quality.rows import Rows, choose_objects, data_rows, map_rows, rows_of
+from lowdim.runtime.interrupts import watch_interrupts
 from lowdim.runtime.scheduling import uses_threads
 
 ALPHA = 0.1  # added to similarities before they are inverted to distances
@@ -99,7 +100,7 @@ def steadiness_cohesiveness(
     k = isqrt(n) if n_neighbors is None else n_neighbors
     k = checks.integer(k, "n_neighbors", 1, n - 1, " (the number of other objects)")
     count = checks.integer(n_walks, "n_walks", 1)
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     ids, shared = zip(*(_shared_neighbors(one, k) for one in spaces), strict=True)
     steady = _agreement(ids[1], shared[1], shared[0], count, random)
     return SteadinessCohesiveness(steady, _agreement(ids[0], shared[0], shared[1], count, random))
@@ -173,7 +174,8 @@ def _walk(ids: Array, likely: Array, n_steps: int, random: Any) -> Array:
 
 def _divide(similarities: Array) -> Array:
     """The part of each object of a group by HDBSCAN; objects of no part are parts of their own."""
-    from sklearn.cluster import HDBSCAN
+    with watch_interrupts():
+        from sklearn.cluster import HDBSCAN
 
     distances = 1 / (similarities + ALPHA)
     np.fill_diagonal(distances, 0.0)

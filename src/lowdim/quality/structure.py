@@ -40,7 +40,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lowdim.checks import Array, check_random_state
+from lowdim import checks
+from lowdim.checks import Array
 from lowdim.distances.metrics import Metric, euclidean
 from lowdim.neighbor_graphs.exact import nearest
 from lowdim.objects.objects import MeasuredObjects
@@ -132,7 +133,7 @@ def structure_of(data: Rows, random_state: object = None) -> Structure | None:
         return None
     if X.shape[1] < 2 or X.shape[0] < MIN_OBJECTS:
         return None
-    random = check_random_state(0 if random_state is None else random_state)
+    random = checks.fixed_random_state(random_state)
     generator = np.random.default_rng(random.randint(2**31 - 1))
     most = int(np.clip(np.sqrt(MAX_PAIR_COLUMNS / X.shape[1]), 500, MAX_OBJECTS))
     chosen = np.sort(generator.choice(len(X), min(len(X), most), replace=False))

@@ -24,21 +24,11 @@ LEAST_OBJECTS = 20  # on a map that features are fitted by
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Of one map; None for what needs data or labels that were not given.
+    """Of one map; None for what needs data or labels that were not given."""
 
-    Attributes
-    ----------
-    regions : Regions or None
-        Of a map of two dimensions.
-    reasons : Explanation or None
-        The features that the map follows.
-    doubts : array of shape (n,) or None
-        One minus the reliability of each object; NaN where it is not known.
-    """
-
-    regions: Regions | None = None
-    reasons: Explanation | None = None
-    doubts: Array | None = None
+    regions: Regions | None  # of a map of two dimensions
+    reasons: Explanation | None  # the features that the map follows
+    doubts: Array | None  # one minus the reliability of each object; NaN where it is not known
 
 
 def answers(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.catalog import find
-from lowdim.checks import Array
+from lowdim.checks import Array, as_columns
 from lowdim.plot.compare import maps_by_name
 from lowdim.quality import Assessment
 
@@ -51,9 +51,7 @@ class Run:
     @property
     def points(self) -> Array:
         """The coordinates to draw, (n, 1 to 3)."""
-        Y: Array = np.asarray(self.embedding, dtype=np.float64)
-        if Y.ndim == 1:
-            Y = Y[:, None]
+        Y = as_columns(self.embedding, np.float64)
         if Y.ndim != 2 or not Y.shape[1]:
             raise ValueError(
                 f"runs: the embedding of {self.name!r} must have one row per object, got {Y.shape}."

@@ -115,6 +115,7 @@ def write(
     check_writable(path, force=force)
     runs = runs_of(runs)
     n = check_runs(runs)
+    X = checks.as_frame(X)
     live_maps = live_section(X, labels, metric) if live else ""
     if X is not None:
         runs = _assess(runs, X, labels, metric)

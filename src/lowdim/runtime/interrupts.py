@@ -1,15 +1,18 @@
-"""Ctrl-C where it must wait: while files are written, and while contexts are entered and left.
+"""Ctrl-C where it must wait: while files are written, contexts entered or left, modules imported.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread: also in `__enter__`
 after a limit was set, or in `__exit__` before it is lifted. A context that derives from
-`AtomicContext` is entered or not, never half, while `watch_interrupts` is.
+`AtomicContext` is entered or not, never half, while `watch_interrupts` is. Nor is a module then
+imported in part: a half of an extension module fails at every later import.
 """
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -45,10 +48,11 @@ class AtomicContext(Generic[Value]):
 
 
 _ATOMIC = {AtomicContext.__enter__.__code__, AtomicContext.__exit__.__code__}
+_IMPORTING = "<frozen importlib._bootstrap>"  # the file of the functions that run an import
 
 
 class watch_interrupts(AtomicContext[None]):
-    """Let Ctrl-C wait, inside the block, while a context is entered or left."""
+    """Let Ctrl-C wait, inside the block, for contexts being entered or left, and for imports."""
 
     _handler: _Handler | None = None
 
@@ -66,19 +70,27 @@ class watch_interrupts(AtomicContext[None]):
 
 
 class _Handler:
-    """A handler of Ctrl-C that passes it on, at once or when a context is entered or left."""
+    """A handler of Ctrl-C that passes it on, at once or when it need not wait any more."""
 
     def __init__(self, before: Handle) -> None:
         self.before = before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         caller = frame
-        while caller is not None and caller.f_code not in _ATOMIC:
+        while caller is not None:
+            if caller.f_code in _ATOMIC:
+                _waiting[:] = [self.before]
+                return
+            if caller.f_code.co_filename == _IMPORTING:
+                _thread.start_new_thread(_press_again, ())  # `threading` may be what is imported
+                return
             caller = caller.f_back
-        if caller is None:
-            self.before(number, frame)
-        else:
-            _waiting[:] = [self.before]
+        self.before(number, frame)
+
+
+def _press_again() -> None:
+    time.sleep(0.001)
+    _thread.interrupt_main()
 
 
 def _interrupt() -> None:

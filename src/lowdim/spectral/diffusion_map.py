@@ -144,9 +144,7 @@ class DiffusionMap(Embedder):
         k = self._check_n_components(n)
         alpha = checks.real(self.alpha, "alpha", 0, 1)
         time = checks.real(self.time, "time", 0)
-        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
-        if parts:
-            neighbors.fit_parts(self, objects, parts)
+        if not neighbors.connect(self, objects, graph, k + 2):
             return
         edges = self.graph_.adjacency()
         self.t_ = heat_width(self.t, edges)

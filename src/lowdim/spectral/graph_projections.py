@@ -55,12 +55,8 @@ class GraphProjection(Embedder):
 kernel : str or callable, default="linear"
     "linear": the map is linear in the features. With another kernel of `KernelPCA`, such as "rbf",
     or a function k(x, y), it is linear in the feature space of the kernel.
-gamma : float, default=None
-    Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
-degree : float, default=3
-    Exponent of "poly".
-coef0 : float, default=1
-    Constant in "poly" and "sigmoid".
+$gamma
+$kernel_constants
 $n_jobs""",
         "projected": """embedding_ : array of shape (n_samples, n_components)
     Coordinates of the objects.
@@ -73,6 +69,10 @@ mean_ : array of shape (n_features,)
     What is subtracted first. With a kernel of shape (n_samples,).
 patterns_ : array of shape (n_components, n_features)
     By how much the features change along each coordinate; not with a kernel.""",
+        "local": """Time is that of the neighbour search, n k^3, and n d^2 + d^3 for d features;
+n^3 with a kernel.
+
+$exact""",
         "exact": """``transform(X_train)`` equals `embedding_` to rounding. `inverse_transform` is
 the linear regression of the features on the coordinates, of which `transform` is an exact inverse;
 with a kernel it is barycentric interpolation.""",
@@ -356,9 +356,7 @@ class NeighborhoodPreservingEmbedding(GraphProjection):
 
     Notes
     -----
-    Time is that of the neighbour search, n k^3, and n d^2 + d^3 for d features; n^3 with a kernel.
-
-    $exact
+    $local
 
     References
     ----------
@@ -421,9 +419,7 @@ class LinearLocalTangentSpaceAlignment(GraphProjection):
 
     Notes
     -----
-    Time is that of the neighbour search, n k^3, and n d^2 + d^3 for d features; n^3 with a kernel.
-
-    $exact
+    $local
 
     References
     ----------

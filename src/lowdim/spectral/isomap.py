@@ -183,9 +183,7 @@ class Isomap(Iterative, Embedder):
                 f"{argument('n_landmarks', None)}."
             )
         k = self._check_n_components(objects.n)
-        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
-        if parts:
-            neighbors.fit_parts(self, objects, parts)
+        if not neighbors.connect(self, objects, graph, k + 2):
             return
         sources = None
         if self.n_landmarks is not None:
@@ -246,7 +244,8 @@ class Isomap(Iterative, Embedder):
     @property
     def nbrs_(self) -> NeighborGraph:
         """The neighbour graph, by scikit-learn's name."""
-        return self.graph_
+        graph: NeighborGraph = self.graph_
+        return graph
 
     def reconstruction_error(self) -> float:
         """The error of the Gram matrix of the map, as in scikit-learn.

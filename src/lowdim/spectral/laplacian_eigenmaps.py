@@ -62,8 +62,7 @@ class LaplacianEigenmaps(Embedder):
         object itself included, as in scikit-learn; the name of a kernel of `KernelPCA`, such as
         "rbf", of all pairs of vectors; a function k(x, y) of two vectors; or a function of all
         rows X that returns the matrix of weights. An object's weight to itself is ignored.
-    gamma : float, default=None
-        Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
+    $gamma
     $weighted_graph
     $disconnected
     $eigensolver
@@ -212,9 +211,7 @@ $graph_metric""",
         k = self._check_n_components(objects.n)
         if self._uses_graph:
             keep = self.affinity == "precomputed_nearest_neighbors"
-            self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2, keep)
-            if parts:
-                neighbors.fit_parts(self, objects, parts)
+            if not neighbors.connect(self, objects, graph, k + 2, keep):
                 return
             self.t_ = heat_width(self.t, self.graph_.adjacency(self.symmetry))
             W = graph_weights(self.graph_, self.symmetry, self.weights, self.t_)

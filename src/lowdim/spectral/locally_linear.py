@@ -145,9 +145,7 @@ class LocallyLinearEmbedding(Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         dim = self._check_n_components(objects.n)
-        self.graph_, parts = neighbors.connected_graph(self, objects, graph, dim + 2)
-        if parts:
-            neighbors.fit_parts(self, objects, parts)
+        if not neighbors.connect(self, objects, graph, dim + 2):
             return
         eigenpairs = bottom_eigenpairs(
             self._matrix(objects, self.graph_, dim),

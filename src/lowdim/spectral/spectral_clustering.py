@@ -17,8 +17,8 @@ from lowdim.estimator import Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.kernels import Kernel, resolve_kernel
+from lowdim.numerics.kmeans import fit_kmeans
 from lowdim.objects.objects import Objects
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.spectral.laplacian import trivial_vector
 from lowdim.spectral.laplacian_eigenmaps import LaplacianEigenmaps
 
@@ -53,10 +53,7 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         of the data: with gamma=1 they vanish for most tables that are not standardised.
     gamma : float, default=1.0
         Factor in "rbf", "poly", "laplacian" and "sigmoid".
-    degree : float, default=3
-        Exponent of "poly".
-    coef0 : float, default=1
-        Constant in "poly" and "sigmoid".
+    $kernel_constants
     kernel_params : dict, default=None
         Further arguments of an affinity that is a function of two vectors.
     $weighted_graph
@@ -163,19 +160,13 @@ class SpectralClustering(ClusterMixin, LaplacianEigenmaps):
         )
 
     def _cluster(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        with defer_interrupts():  # half of an extension module fails at every later import
-            from sklearn.cluster import KMeans
-
-        kmeans = KMeans(
+        kmeans = fit_kmeans(
+            self._cluster_coordinates * self._spread(),
             self.n_clusters,
             n_init=self.n_init,
             random_state=self.random_state,
             verbose=int(self.verbose),
         )
-        with threadpool_limits(1):  # sums in a fixed order
-            kmeans.fit(self._cluster_coordinates * self._spread())
         self.labels_ = kmeans.labels_
         self.cluster_centers_ = kmeans.cluster_centers_ / self._spread()
 

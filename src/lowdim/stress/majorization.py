@@ -125,13 +125,7 @@ def smacof_pairs(
 
 
 def descend(
-    objective: Objective,
-    solve: Solve,
-    start: Array,
-    *,
-    total: float,
-    eps: float,
-    monitor: Monitor,
+    objective: Objective, solve: Solve, start: Array, *, total: float, eps: float, monitor: Monitor
 ) -> Majorized:
     """Minimise a stress by quasi-Newton steps, or Guttman steps where these do not lower it.
 

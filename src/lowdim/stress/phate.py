@@ -19,10 +19,10 @@ from lowdim.estimator.links import keep_known
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.eigenpairs import fix_signs
 from lowdim.numerics.kernels import kernel_distances
+from lowdim.numerics.kmeans import fit_kmeans
 from lowdim.objects.new_objects import NewObjects
 from lowdim.objects.objects import Objects
 from lowdim.objects.pairs import dense_pairs
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blas_on_one_thread
 from lowdim.spectral.starts import classical_start
 from lowdim.stress.mds.problems import FullStress, PairStress
@@ -295,9 +295,6 @@ def group_objects(K: Any, count: int | None, random: np.random.RandomState) -> A
 
     Distributions after a few steps are compared by a random projection of them.
     """
-    with defer_interrupts():  # half of an extension module fails at every later import
-        from sklearn.cluster import KMeans
-
     n = K.shape[0]
     if count is None or n <= count:
         return np.arange(n, dtype=np.int32)
@@ -305,12 +302,10 @@ def group_objects(K: Any, count: int | None, random: np.random.RandomState) -> A
     degrees = np.asarray(K.sum(axis=1))[:, None]
     for _ in range(STEPS):
         V = backend().spmm(K, V) / degrees
-    kmeans = KMeans(
-        count, init="random", n_init=1, max_iter=CLUSTER_ITERATIONS, random_state=random
-    )
-    with warnings.catch_warnings(), blas_on_one_thread():
+    options = {"init": "random", "n_init": 1, "max_iter": CLUSTER_ITERATIONS}
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer groups than asked for, of equal objects, are fine
-        labels = kmeans.fit_predict(V)
+        labels = fit_kmeans(V, count, random_state=random, **options).labels_
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 

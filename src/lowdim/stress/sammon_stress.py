@@ -103,12 +103,7 @@ class SammonStress:
 
 
 def majorize(
-    stress: Objective,
-    start: Array,
-    monitor: Monitor,
-    *,
-    tol: float,
-    show: Callable[[Array], Array],
+    stress: Objective, start: Array, monitor: Monitor, *, tol: float, show: Callable[[Array], Array]
 ) -> Minimum:
     """Minimise Sammon's stress by Guttman transforms, in the coordinates Z; see `lbfgs`."""
     Z, best, value, ended = start, start, np.nan, False

@@ -37,15 +37,12 @@ def describe_columns(table: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         is_id = table.ids is not None and name == table.id_name
         role = "id" if is_id else "label" if name in table.labels else "feature"
         role = "text" if name == text else role
-        if role == "feature" and not _is_feature(name, features):
-            role = "ignore"
+        if role == "feature" and name not in features:
+            coded = any(one.startswith(f"{name}=") for one in features)
+            role = "feature" if coded else "ignore"
         column = _describe(name, values, role, stored)
         described.append({"name": name, "role": role, **column})
     return described, stored
-
-
-def _is_feature(name: str, features: set[str]) -> bool:
-    return name in features or any(one.startswith(f"{name}=") for one in features)
 
 
 def _describe(name: str, values: Array, role: str, stored: dict[str, Any]) -> dict[str, Any]:

@@ -23,26 +23,17 @@ LEAST_SIDE, MOST_SIDE = 8, 256  # pixels of square images that are recognised
 
 
 def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dict[str, Any]:
-    """Read a file and write what the studio needs of it.
+    """Read a file and write what the studio needs of it to an empty folder.
 
-    Parameters
-    ----------
-    folder : str
-        An empty folder for the prepared data.
-    source : dict
-        `path` of the file; `kind` as in `lowdim.tables.read`; `image_shape` if it is known.
-    choices : dict
-        Of the user: `roles` (of the columns), `label`, `standardize`, `missing`, `images` (shape).
-
-    Returns
-    -------
-    dict
-        The description of the data set for the page.
+    The source has the `path` of the file, `kind` as in `lowdim.tables.read`, and `image_shape` if
+    it is known; the choices of the user are `roles` (of the columns), `label`, `standardize`,
+    `missing`, `images` (shape) and others. Returns the description of the data set for the page.
     """
     from lowdim import tables
 
+    arguments = _arguments(choices)
     with spell_arguments(_spell_in_studio), collect_warnings() as messages:
-        table = tables.read(source["path"], kind=source.get("kind", "auto"), **_arguments(choices))
+        table = tables.read(source["path"], kind=source.get("kind", "auto"), **arguments)
     notes = [*table.notes, *messages]
     place = Path(folder)
     _write_objects(place, table.X)
@@ -53,7 +44,7 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
     np.save(place / "codes.npy", np.array(stored["codes"], np.int32).reshape(-1, table.n_rows))
     shape = _write_images(place, table, source, choices)
     label = choose_label(choices.get("label"), columns)
-    text = _arguments(choices).get("text")
+    text = arguments.get("text")
     n_features = None if table.metric == "precomputed" else int(table.X.shape[1])
     ids = None if table.ids is None else [str(one) for one in table.ids]
     private = {
@@ -66,7 +57,7 @@ def prepare(folder: str, source: dict[str, Any], choices: dict[str, Any]) -> dic
         "ids": ids,
         "id_name": table.id_name,
         "recipe": None if table.recipe is None or text else table.recipe.to_dict(),
-        "arguments": _arguments(choices),
+        "arguments": arguments,
     }
     (place / "data.json").write_text(json.dumps(private), encoding="utf-8")
     _write_letters(place)
@@ -127,6 +118,8 @@ SPELLINGS = {
     "label": 'the role "Label"',
     "features": 'the role "Feature"',
     "id": 'the role "Name"',
+    "text": 'the role "Text"',
+    "categorical": "the role of a feature",
 }
 
 
@@ -137,8 +130,10 @@ def _spell_in_studio(name: str, *value: Any) -> str:
 
 
 def _is_hint(note: str) -> bool:
-    """Whether a note advises the user to change something on the page."""
-    return any(control in note for control in SPELLINGS.values())
+    """Whether a note advises to change something on the page, or says what is not in the maps."""
+    return note.startswith("left out") or any(
+        control in note for name, control in SPELLINGS.items() if name != "categorical"
+    )
 
 
 def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> dict[str, Any]:
@@ -152,7 +147,8 @@ def describe_origin(folder: Path, about: dict[str, Any], rows: Array | None) -> 
             for word, name in (("normalised as counts", "counts"), ("standardised", "standardize"))
             if about.get(name)
         ]
-        made_of = f"{plural(about['d'], 'feature')} {' and '.join(how) or 'as they are'}"
+        plain = "as it is" if about["d"] == 1 else "as they are"
+        made_of = f"{plural(about['d'], 'feature')} {' and '.join(how) or plain}"
         made_of += f" of {private['text']}" if private.get("text") else ""
     arguments = [private["arguments"].get(name) for name in ("standardize", "missing", "counts")]
     key = json.dumps([private["metric"], private["features"], arguments, about["n"]]).encode()
@@ -174,8 +170,8 @@ def _write_objects(folder: Path, X: Any) -> None:
         np.save(folder / "objects.npy", X)
 
 
-def read_objects(folder: Path, rows: Array | None = None) -> Any:
-    """What to fit: dense arrays are mapped into memory; with `rows`, only those objects."""
+def read_objects(folder: Path, rows: Array | slice) -> Any:
+    """What to fit: some of the objects, or all; dense arrays of all are mapped into memory."""
     if (folder / "objects.npy").exists():
         X: Any = np.load(folder / "objects.npy", mmap_mode="r")
     elif (folder / "objects.npz").exists():
@@ -185,10 +181,15 @@ def read_objects(folder: Path, rows: Array | None = None) -> Any:
     else:
         values = json.loads((folder / "objects.json").read_text(encoding="utf-8"))
         X = np.array(values, dtype=object)
-    if rows is None:
+    if isinstance(rows, slice):
         return X
     square = read_about(folder)["metric"] == "precomputed"
     return X[rows][:, rows] if square else X[rows]
+
+
+def read_rows(folder: Path, some: bool) -> Any:
+    """The rows that a map shows, as an index: those in its folder, or all."""
+    return np.load(folder / "rows.npy") if some else slice(None)
 
 
 @lru_cache(maxsize=8)
@@ -306,36 +307,23 @@ def _guess_shape(table: Any) -> list[int] | None:
 
 
 class View(NamedTuple):
-    """A map, or data alone: where they are and how they are compared.
+    """A map, or data alone: where they are and how they are compared."""
 
-    Attributes
-    ----------
-    data : str
-        Folder of the data.
-    folder : str
-        Folder of the map; empty for data alone.
-    rows : bool
-        Whether the map shows only some rows.
-    coordinates : str
-        File of the coordinates.
-    method : str
-    metric : str
-        In which distances in the data are measured.
-    label : str or None
-        Column of the labels.
-    """
-
-    data: str
-    folder: str = ""
-    rows: bool = False
-    coordinates: str = ""
+    data: str  # folder of the data
+    folder: str = ""  # of the map; empty for data alone
+    rows: bool = False  # whether the map shows only some rows
+    coordinates: str = ""  # their file
     method: str = ""
-    metric: str = "euclidean"
-    label: str | None = None
+    metric: str = "euclidean"  # in which distances in the data are measured
+    label: str | None = None  # column of the labels
 
-    def read_rows(self) -> Array | None:
-        """The rows of the data that the map shows; None: all."""
-        return np.load(Path(self.folder) / "rows.npy") if self.rows else None
+    def read_rows(self) -> Any:
+        """The rows of the data that the map shows, as an index."""
+        return read_rows(Path(self.folder), self.rows)
+
+    def row_numbers(self, n: int) -> Array:
+        """The rows of the data that the map of n objects shows."""
+        return self.read_rows() if self.rows else np.arange(n)
 
     def read_objects(self) -> Any:
         """What the map was fitted to."""

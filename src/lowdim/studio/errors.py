@@ -4,14 +4,9 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """A request that cannot be fulfilled; the message is shown on the page.
+    """A request that cannot be fulfilled, with the status of the HTTP response.
 
-    Parameters
-    ----------
-    message : str
-        A sentence that says what is wrong and what to do.
-    status : int, default=400
-        Status of the HTTP response.
+    The message is shown on the page: a sentence that says what is wrong and what to do.
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from lowdim.catalog import find
 from lowdim.checks import Array
 from lowdim.studio import questions
-from lowdim.studio.datasets import View, read_about, read_column, read_labels, read_objects
+from lowdim.studio.datasets import View, read_about, read_column, read_labels
 from lowdim.studio.records import Dataset, Map
 from lowdim.studio.toys import TOYS
 
@@ -27,8 +27,7 @@ def write_table(path: str, view: View, points: Array | None, annotations: dict[s
     from lowdim import tables
 
     Y = np.load(view.coordinates)
-    rows = view.read_rows()
-    rows = np.arange(len(Y)) if rows is None else rows
+    rows = view.row_numbers(len(Y))
     if points is not None:
         Y, rows = Y[points], rows[points]
     ids = _ids(view, rows)
@@ -46,25 +45,20 @@ def write_figure(
 ) -> None:
     """Draw a map for a paper as the page shows it.
 
-    Parameters
-    ----------
-    color : str
-        "column:" and the name of a column, "regions", "changing", or something else for one colour.
-    shows : list of str
-        "regions" for their names, "trust" for faint objects whose place is doubtful.
+    The color is "column:" and the name of a column, "regions", "changing", or something else for
+    one colour; it shows "regions" for their names, "trust" for faint objects of a doubtful place.
     """
     from lowdim import plot
 
-    rows, Y = view.read_rows(), np.load(view.coordinates)
+    Y = np.load(view.coordinates)
     labels, column = None, color.removeprefix("column:")
     of_maps = {"regions": questions.region_of_points, "changing": questions.changes_at_points}
     if color in of_maps:
-        found = of_maps[color](view)
-        names = np.array([*found["categories"], ""], dtype=object)
-        labels = {"regions" if color == "regions" else "changes most": names[found["codes"]]}
+        shown = of_maps[color](view)
+        names = np.array([*shown["categories"], ""], dtype=object)
+        labels = {"regions" if color == "regions" else "changes most": names[shown["codes"]]}
     elif column != color:
-        values = read_labels(Path(view.data), column)
-        labels = {column: values if rows is None else values[rows]}
+        labels = {column: read_labels(Path(view.data), column)[view.read_rows()]}
     named = questions.regions_of(view) if "regions" in shows and Y.shape[1] == 2 else None
     trust = None
     if "trust" in shows:
@@ -81,8 +75,7 @@ def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
 
     view: View = maps[0]["view"]
     data = Path(view.data)
-    about, rows = read_about(data), view.read_rows()
-    chosen = slice(None) if rows is None else rows
+    about, chosen = read_about(data), view.read_rows()
     runs = [
         report.Run(one["name"], one["method"], one["parameters"],
                    np.load(one["view"].coordinates), seconds=one["seconds"])
@@ -97,7 +90,7 @@ def write_report(path: str, title: str, maps: list[dict[str, Any]]) -> None:
         path,
         runs,
         title=title,
-        X=read_objects(data, rows),
+        X=view.read_objects(),
         metric=view.metric,
         feature_names=about["features"] if about["metric"] is None else None,
         labels=labels or None,

@@ -19,7 +19,7 @@ from lowdim.estimator.neighbors import search_arguments
 from lowdim.messages import collect_warnings
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.neighbors import neighbors
-from lowdim.studio.datasets import read_about, read_labels, read_objects
+from lowdim.studio.datasets import read_about, read_labels, read_objects, read_rows
 from lowdim.studio.locks import hold_lock
 from lowdim.studio.processes import Channel, error_text
 from lowdim.studio.snapshots import save_array
@@ -31,24 +31,15 @@ LOSS_EVERY = 25  # iterations at least between two such losses
 
 
 def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
-    """Fit one map and write its coordinates and model.
+    """Fit one map and write its coordinates and model; returns what the record of the map gets.
 
-    Parameters
-    ----------
-    channel : Channel
-    spec : dict
-        `data` and `folder`: folders of the data and of the map; `method`, `parameters`; `rows`:
-        whether the folder has a file of row numbers; `label`: column that a method learns from;
-        `start`: file of the coordinates to start from; `pinned`: file of the places that hold
-        objects; `pace`: iterations per second, or None.
-
-    Returns
-    -------
-    dict
-        What the record of the map gets.
+    The spec has `data` and `folder`, folders of the data and of the map; `method`, `parameters`;
+    `rows`: whether the folder has a file of row numbers; `label`: column that a method learns from;
+    `start`: file of the coordinates to start from; `pinned`: file of the places that hold objects;
+    `pace`: iterations per second, or None.
     """
     data, folder = Path(spec["data"]), Path(spec["folder"])
-    rows = np.load(folder / "rows.npy") if spec["rows"] else None
+    rows = read_rows(folder, spec["rows"])
     method = find(spec["method"])
     if method is None:
         raise ValueError(f"This version of lowdim has no method {spec['method']!r}.")
@@ -68,11 +59,11 @@ def fit(channel: Channel, spec: dict[str, Any]) -> dict[str, Any]:
         estimator.set_params(callback=control)
     arguments: dict[str, Any] = {}
     if method.objects == "labelled":
-        arguments["y"] = read_labels(data, spec["label"])[slice(None) if rows is None else rows]
+        arguments["y"] = read_labels(data, spec["label"])[rows]
     if spec.get("pinned"):
         arguments["pinned"] = np.load(spec["pinned"])
     with collect_warnings() as messages:
-        if "graph" in signature(estimator.fit).parameters and rows is None:
+        if "graph" in signature(estimator.fit).parameters and not spec["rows"]:
             channel.send("phase", "neighbours")
             arguments["graph"] = shared_graph(estimator, X, data / "graphs")
         channel.send("phase", "fit")

@@ -11,7 +11,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
-from lowdim.catalog import CATALOG, Method, find
+from lowdim.catalog import CATALOG, Method
 from lowdim.estimator import docstrings
 from lowdim.studio.errors import Refused
 
@@ -96,8 +96,10 @@ def forms() -> list[dict[str, Any]]:
 def _form(method: Method) -> dict[str, Any]:
     cls = method.load()
     parameters = inspect.signature(cls.__init__).parameters
+    entries = docstrings.parameters(cls)
+    hints = typing.get_type_hints(cls if is_dataclass(cls) else cls.__init__)
     fields = [
-        _field(name, parameter.default, method)
+        _field(name, parameter.default, hints.get(name, Any), entries.get(name), method)
         for name, parameter in parameters.items()
         if name not in ("self", *HIDDEN)
     ]
@@ -125,20 +127,18 @@ def _form(method: Method) -> dict[str, Any]:
 
 def _title(name: str) -> str:
     """The name as people write it."""
-    known = {"TSNE": "t-SNE", "WeightedTSNE": "Weighted t-SNE", "MultiscaleSNE": "Multi-scale SNE"}
-    if name in known:
-        return known[name]
-    words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]*[A-Z]+$|[A-Z][a-z]+|[A-Z]+", name)
+    if name in ("LargeVis", "NeRV", "PaCMAP", "TriMap"):
+        return name
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
+    words = ["t-SNE" if word == "TSNE" else word for word in words]
     first, *others = words
-    return " ".join([first, *(word if word.isupper() else word.lower() for word in others)])
+    return " ".join([first, *(word.lower() if word.istitle() else word for word in others)])
 
 
-def _field(name: str, default: Any, method: Method) -> dict[str, Any]:
+def _field(
+    name: str, default: Any, hint: Any, entry: docstrings.Entry | None, method: Method
+) -> dict[str, Any]:
     """One parameter: its kind, the values that can be chosen, and its description."""
-    cls = method.load()
-    entry = docstrings.parameters(cls).get(name)
-    described = "" if entry is None else entry.type
-    hint = typing.get_type_hints(cls if is_dataclass(cls) else cls.__init__).get(name, Any)
     if default is None:
         default = DEFAULTS.get(name)
     field: dict[str, Any] = {
@@ -147,7 +147,7 @@ def _field(name: str, default: Any, method: Method) -> dict[str, Any]:
         "help": "" if entry is None else entry.text,
         "live": name in method.live,
         "advanced": name not in MAIN,
-        **_kind(name, default, hint, described),
+        **_kind(name, default, hint, "" if entry is None else entry.type),
     }
     if field["kind"] in ("int", "float"):
         field |= _slider(name, default, field["kind"], method)
@@ -196,12 +196,12 @@ def check_parameters(name: str, values: Any) -> dict[str, Any]:
 
     The values themselves are checked by the estimator.
     """
-    method = find(str(name))
-    if method is None or method.objects == "subjects":
+    form = next((form for form in forms() if form["name"] == name), None)
+    if form is None:
         raise Refused(f"No method of the studio is called {name!r}.", 404)
     if not isinstance(values, dict):
         raise Refused("parameters must be an object of names and values.")
-    known = {field["name"]: field for field in _form(method)["parameters"]}
+    known = {field["name"]: field for field in form["parameters"]}
     parameters = {key: value for key, value in DEFAULTS.items() if key in known}
     for key, value in values.items():
         if key not in known:

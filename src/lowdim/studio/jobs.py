@@ -35,7 +35,7 @@ class Job:
     def __init__(self, one: Map, spec: dict[str, Any]) -> None:
         self.map, self.spec = one, spec
         self.worker: Worker | None = None
-        self.snapshots = Snapshots(Path(spec["folder"]) / "frames")
+        self.snapshots = Snapshots(Path(spec["folder"]))
         self.frame = 0
         self.newest: bytes | None = None
         self.published = 0.0
@@ -45,14 +45,9 @@ class Job:
 class Jobs:
     """The queue of fits and the processes that run them.
 
-    Parameters
-    ----------
-    on_change : callable
-        Called with a map when it changed; `urgent` says whether its status did.
-    on_frame : callable
-        Called with a map, the number of a frame and its coordinates.
-    most_running : int
-        Number of fits that run at a time; those that are paused do not count.
+    `on_change` is called with a map when it changed, and whether its status did; `on_frame` with a
+    map, the number of a frame and its coordinates. Of fits that are not paused, `most_running` run
+    at a time.
     """
 
     def __init__(

@@ -15,19 +15,9 @@ class InUse(Exception):
 
 @contextmanager
 def hold_lock(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock of a file.
+    """Hold the lock of a file, which is made if it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        The file, made if it is not there.
-    wait : bool
-        Whether to wait for another process that holds the lock.
-
-    Raises
-    ------
-    InUse
-        If another process holds the lock and `wait` is false.
+    If another process holds it, wait for that process, or raise InUse.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

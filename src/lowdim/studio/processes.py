@@ -132,16 +132,8 @@ def error_text(error: BaseException) -> str:
 class Worker:
     """A process that runs functions; made while the event loop runs.
 
-    Parameters
-    ----------
-    *modules : str
-        What the process imports before it is asked for anything.
-
-    Attributes
-    ----------
-    alive : bool
-    on_message : callable
-        Called with the messages of a running function, in a thread of its own.
+    It imports the modules before it is asked for anything. `on_message` is called with the messages
+    of a running function, in a thread of its own.
     """
 
     def __init__(self, *modules: str) -> None:

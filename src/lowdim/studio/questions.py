@@ -49,8 +49,7 @@ def _rows(data: View) -> Rows:
 def _labels(view: View) -> Array | None:
     if view.label is None:
         return None
-    values, rows = read_labels(Path(view.data), view.label), view.read_rows()
-    return values if rows is None else values[rows]
+    return np.asarray(read_labels(Path(view.data), view.label)[view.read_rows()])
 
 
 def _map(view: View) -> Array:
@@ -74,17 +73,18 @@ def _assess(view: View, changed: float) -> quality.Assessment:
 def map_quality(view: View) -> dict[str, Any]:
     """Measures of a map, its curves, a verdict and warnings in words."""
     assessment = _assess(view, Path(view.coordinates).stat().st_mtime)
+    known = assessment.measures
     measures: list[dict[str, Any]] = [
         {
             "name": one.name,
             "label": one.label,
-            "value": float(assessment.measures[one.name]),
-            "margin": float(getattr(assessment.measures[one.name], "margin", 0.0) or 0.0),
+            "value": float(known[one.name]),
+            "margin": float(getattr(known[one.name], "margin", 0.0)),
             "better": one.better,
             "meaning": assessment.meaning(one),
         }
         for one in quality.MEASURES
-        if one.name in assessment.measures and np.isfinite(assessment.measures[one.name])
+        if np.isfinite(known.get(one.name, np.nan))
     ]
     K, values = np.asarray(assessment.rnx.K), np.asarray(assessment.rnx.values)
     at = np.unique(np.geomspace(1, max(1, len(K)), MOST_CURVE).astype(int) - 1)[: len(K)]
@@ -185,17 +185,19 @@ def _regions(view: View, changed: float) -> Regions:
 
 def _texts(view: View) -> list[str | None] | None:
     """The texts that the map was made of, else those of the first column of several words."""
-    about, rows = read_about(Path(view.data)), view.read_rows()
+    about = read_about(Path(view.data))
     chosen = about.get("text")
-    found: list[str | None] | None
+    texts: list[str | None] | None
     if chosen is not None and chosen in about["places"]:  # so few values that they are categories
-        found = read_labels(Path(view.data), chosen).tolist()
+        texts = read_labels(Path(view.data), chosen).tolist()
     elif chosen is not None:
-        found = about["texts"][chosen]
+        texts = about["texts"][chosen]
     else:
-        prose = (texts for name, texts in about["texts"].items() if name != about["id_name"])
-        found = next(filter(_are_prose, prose), None)
-    return found if found is None or rows is None else [found[row] for row in rows.tolist()]
+        columns = (column for name, column in about["texts"].items() if name != about["id_name"])
+        texts = next(filter(_are_prose, columns), None)
+    if texts is None or not view.rows:
+        return texts
+    return [texts[row] for row in view.read_rows().tolist()]
 
 
 def _are_prose(texts: list[str | None]) -> bool:
@@ -221,12 +223,13 @@ def region_of_points(view: View) -> dict[str, Any]:
 @lru_cache(maxsize=2)
 def _comparison(views: tuple[View, View], changed: tuple[float, ...]) -> MapComparison:
     """Two maps by the neighbours of objects that both show; objects are numbered by their rows."""
-    placed = [(_map(view), view.read_rows()) for view in views]
-    n = max(len(Y) if rows is None else int(rows.max()) + 1 for Y, rows in placed)
+    maps = [_map(view) for view in views]
+    rows = [view.row_numbers(len(Y)) for view, Y in zip(views, maps, strict=True)]
+    n = max(int(own.max()) + 1 for own in rows)
     every = []
-    for Y, rows in placed:
+    for Y, own in zip(maps, rows, strict=True):
         every.append(np.full((n, Y.shape[1]), np.nan))
-        every[-1][slice(len(Y)) if rows is None else rows] = Y
+        every[-1][own] = Y
     return compare_maps(*every)
 
 
@@ -237,20 +240,19 @@ def _compare(view: View, other: View) -> MapComparison:
 
 def changed_neighbors(view: View, other: View) -> Array:
     """The share of each point's nearest that are not among its nearest on the other map."""
-    comparison, rows = _compare(view, other), view.read_rows()
-    n = max(comparison.objects.max() + 1, len(_map(view)) if rows is None else rows.max() + 1)
-    shares = np.full(n, np.nan, np.float32)
+    comparison, rows = _compare(view, other), view.row_numbers(len(_map(view)))
+    shares = np.full(rows.max() + 1, np.nan, np.float32)  # objects of both maps are among these
     shares[comparison.objects] = 1 - comparison.kept
-    return shares if rows is None else shares[rows]
+    return shares[rows]
 
 
 def changes(view: View, other: View) -> dict[str, Any]:
     """What changes from a map to another: neighbours kept, in all and by region of the map."""
     comparison, by_region = _compare(view, other), []
     if not view.rows:
-        found = regions_of(view)
-        for one in comparison.by_region(found, MOST_REGIONS):
-            beside = None if one["mixed_with"] is None else found.tree[one["mixed_with"]].name
+        hierarchy = regions_of(view)
+        for one in comparison.by_region(hierarchy, MOST_REGIONS):
+            beside = None if one["mixed_with"] is None else hierarchy.tree[one["mixed_with"]].name
             by_region.append({**one, "mixed_with": beside})
     return {
         "kept": comparison.score,
@@ -344,14 +346,13 @@ def _columns_to_compare(data: Path) -> list[str]:
 
 def contrast(view: View, point: int, near: list[int]) -> list[dict[str, Any]]:
     """The columns in which an object differs most from some others, in standard deviations."""
-    data = Path(view.data)
-    chosen = view.read_rows()
+    data, chosen = Path(view.data), view.read_rows()
     contrasts: list[dict[str, Any]] = []
     for name in _columns_to_compare(data):
         values = read_column(data, name)
         if not isinstance(values, np.ndarray):
             continue
-        values = (values if chosen is None else values[chosen]).astype(np.float64)
+        values = values[chosen].astype(np.float64)
         spread, around = np.nanstd(values), values[near]
         if not (spread > 0 and np.isfinite(values[point]) and np.isfinite(around).any()):
             continue
@@ -368,19 +369,17 @@ def selection(view: View, n: int, points: Array) -> dict[str, Any]:
     The effect of numbers is the difference of the means in standard deviations (Cohen's d); that of
     a category is the difference of its shares inside and outside, as Cohen's h.
     """
-    data = Path(view.data)
-    chosen = view.read_rows()
+    data, chosen = Path(view.data), view.read_rows()
     inside = np.zeros(n, bool)
     inside[points] = True
     columns, categories = [], []
     for name in _columns_to_compare(data):
         values = read_column(data, name)
         if isinstance(values, dict):
-            codes = values["codes"]
-            codes = codes if chosen is None else codes[chosen]
+            codes = values["codes"][chosen]
             categories += _category_effects(name, values["categories"], codes, inside)
         elif values is not None:
-            effect = _number_effect(values if chosen is None else values[chosen], inside)
+            effect = _number_effect(values[chosen], inside)
             columns += [] if effect is None else [{"name": name, **effect}]
     columns.sort(key=lambda one: -abs(one["effect"]))
     categories.sort(key=lambda one: -abs(one["effect"]))

@@ -13,30 +13,15 @@ MOST_LOSSES = 400  # points of a loss curve; more would not be seen
 
 @dataclass
 class Dataset:
-    """A data set: where it comes from, what the user chose, and its columns.
-
-    Attributes
-    ----------
-    id, name : str
-    source : dict
-        `{"path": ...}`, and `{"toy": ..., "values": ...}` for a generated set.
-    choices : dict
-        Roles of columns, standardisation and so on; see `lowdim.studio.datasets.prepare`.
-    version : int
-        Counts the changes of the choices; each has a folder of its own, which maps refer to.
-    about : dict
-        Size, columns and so on, as the page gets them.
-    annotations : dict of str to str
-        What the user wrote on objects, by row.
-    """
+    """A data set: where it comes from, what the user chose, and its columns."""
 
     id: str
     name: str
-    source: dict[str, Any]
-    choices: dict[str, Any] = field(default_factory=dict)
-    version: int = 1
-    about: dict[str, Any] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
+    source: dict[str, Any]  # {"path": ...}, and {"toy": ..., "values": ...} of a generated set
+    choices: dict[str, Any] = field(default_factory=dict)  # see `lowdim.studio.datasets.prepare`
+    version: int = 1  # of the choices; each has a folder of its own, which maps refer to
+    about: dict[str, Any] = field(default_factory=dict)  # size, columns, ..., as the page gets them
+    annotations: dict[str, str] = field(default_factory=dict)  # what the user wrote, by row
 
     def public(self) -> dict[str, Any]:
         """The data set as the page gets it."""
@@ -79,72 +64,38 @@ class Dataset:
 
 @dataclass
 class Map:
-    """An embedding, finished or not.
-
-    Attributes
-    ----------
-    number : int
-        Names the map in frames.
-    version : int
-        Of the data set.
-    parameters, initial : dict
-        Now, and when the fit began.
-    changes : list of [iteration, parameters]
-        What was changed during the fit.
-    rows : int or None
-        Number of rows of the data set that the map shows; None: all.
-    made_of, data_key : str
-        What the map was made of, in words, and a key that maps of the same data share.
-    hints : list of str
-        What could be changed in the data, such as a column that outweighs all others.
-    start : str or None
-        The map whose coordinates the fit began with.
-    pins : int
-        Number of objects that are held at places that the user chose.
-    pace : float or None
-        Iterations per second at most, to watch a fast fit; None: as fast as it can.
-    status : {"queued", "running", "paused", "done", "stopped", "failed"}
-    phase : {"", "start", "neighbours", "fit", "stopping"}
-        Of a running fit.
-    losses : list of [iteration, loss]
-    snapshots : list of int
-        Iterations of the coordinates that are kept.
-    live : list of str
-        Parameters that can be changed during the fit.
-    decodes : bool
-        Whether coordinates can be taken back to the data.
-    """
+    """An embedding, finished or not."""
 
     id: str
-    number: int
+    number: int  # names the map in frames
     dataset: str
-    version: int
+    version: int  # of the data set
     method: str
     title: str
-    parameters: dict[str, Any]
-    rows: int | None
+    parameters: dict[str, Any]  # now
+    rows: int | None  # number of rows of the data set that the map shows; None: all
     n: int
-    made_of: str = ""
-    data_key: str = ""
-    hints: list[str] = field(default_factory=list)
-    start: str | None = None
-    pins: int = 0
-    pace: float | None = None
-    initial: dict[str, Any] = field(default_factory=dict)
-    changes: list[list[Any]] = field(default_factory=list)
-    status: str = "queued"
-    phase: str = ""
+    made_of: str = ""  # the data in words
+    data_key: str = ""  # that maps of the same data share
+    hints: list[str] = field(default_factory=list)  # what could be changed in the data
+    start: str | None = None  # the map whose coordinates the fit began with
+    pins: int = 0  # number of objects that are held at places that the user chose
+    pace: float | None = None  # iterations per second, to watch a fast fit; None: as fast as it can
+    initial: dict[str, Any] = field(default_factory=dict)  # the parameters when the fit began
+    changes: list[list[Any]] = field(default_factory=list)  # [iteration, parameters] during the fit
+    status: str = "queued"  # then "running", "paused"; "done", "stopped" or "failed"
+    phase: str = ""  # of a running fit: "start", "neighbours", "fit", "stopping"
     iteration: int = 0
     total: int = 0
     loss: float | None = None
-    losses: list[list[float]] = field(default_factory=list)
+    losses: list[list[float]] = field(default_factory=list)  # [iteration, loss]
     seconds: float = 0.0
     dim: int = 2
-    snapshots: list[int] = field(default_factory=list)
-    live: list[str] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)  # iterations whose coordinates are kept
+    live: list[str] = field(default_factory=list)  # parameters that can be changed during the fit
     error: str = ""
     warnings: list[str] = field(default_factory=list)
-    decodes: bool = False
+    decodes: bool = False  # whether coordinates can be taken back to the data
 
     @property
     def active(self) -> bool:

@@ -37,18 +37,13 @@ FIELDS = {
 }
 
 
-def new_token() -> str:
-    """A token that cannot be guessed."""
-    return secrets.token_urlsafe(32)
-
-
 def read_secret(path: Path) -> str:
     """The value of the cookie, kept in a file so that open pages outlive a restart."""
     if path.exists():
         secret = path.read_text(encoding="ascii", errors="replace").strip()
         if len(secret) >= 32:
             return secret
-    secret = new_token()
+    secret = secrets.token_urlsafe(32)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as file:
         file.write(secret)
@@ -58,15 +53,8 @@ def read_secret(path: Path) -> str:
 class Guard:
     """ASGI middleware that refuses requests and connections of strangers.
 
-    Parameters
-    ----------
-    app : ASGI application
-    port : int
-        The port of the server, a part of the permitted Host and Origin.
-    token : str
-        Exchanged for the cookie by `GET /?token=...`.
-    secret : str
-        Value of the cookie.
+    The port is a part of the permitted Host and Origin. `GET /?token=...` exchanges the token for a
+    cookie whose value is the secret.
     """
 
     def __init__(self, app: ASGIApp, *, port: int, token: str, secret: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from lowdim.studio.app import application
-from lowdim.studio.security import Guard, new_token, read_secret
+from lowdim.studio.security import Guard, read_secret
 from lowdim.studio.session import Session
 from lowdim.studio.stream import LONGEST_MESSAGE
 from lowdim.studio.studio import Studio
@@ -34,26 +35,14 @@ def serve(
 ) -> None:
     """Run the studio until it is interrupted.
 
-    Parameters
-    ----------
-    root : Path
-        The only folder whose files can be opened.
-    session : Path, default=None
-        Folder of the session; by default `.lowdim-studio` in the root.
-    port : int, default=None
-        By default 8710, or a free one if that is in use. 0 takes a free one.
-    most_upload : int, default=2 GB
-        Largest size of an upload in bytes.
-    ready : callable, default=print
-        Called with the address, token included, when the server accepts connections.
-    file : Path, default=None
-        A file in the root to open at first.
+    Files are opened in the folder `root` alone, at first `file`, which is in it. Port 0 is a free
+    one. `ready` is called with the address, token included, when the server accepts connections.
     """
     import uvicorn
 
     listener = _listener(port)
     number = listener.getsockname()[1]
-    token = new_token()
+    token = secrets.token_urlsafe(32)
     folder = (root / FOLDER if session is None else session).resolve()
     studio = Studio(Session(folder), root, most_upload)
     guard = Guard(

@@ -25,20 +25,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 class Session:
-    """Data sets, maps and the page's layout, in memory and in a folder.
+    """Data sets, maps and the page's layout, in memory and in a folder, which one studio can use.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-
-    Raises
-    ------
-    InUse
-        If another studio uses the folder.
-
-    Notes
-    -----
     The folder holds `session.json` (layout, next number), `datasets/ID/dataset.json` with one
     folder for each version of the data, and `maps/ID/map.json` with the coordinates, the snapshots
     and the model of each map. All files are written atomically.

@@ -15,7 +15,7 @@ import lowdim
 from lowdim.catalog import Method, find
 from lowdim.checks import Array
 from lowdim.numerics.procrustes import procrustes
-from lowdim.studio import datasets
+from lowdim.studio import datasets, search
 from lowdim.studio.datasets import View
 from lowdim.studio.errors import Refused
 from lowdim.studio.forms import check_parameters
@@ -24,7 +24,7 @@ from lowdim.studio.processes import Helper
 from lowdim.studio.records import Dataset, Map, check_pace
 from lowdim.studio.requests import check_integers, check_places
 from lowdim.studio.session import Session, new_id
-from lowdim.studio.snapshots import read_snapshot, snapshot_path
+from lowdim.studio.snapshots import snapshot_path
 from lowdim.studio.stream import Hub, frame_bytes
 from lowdim.studio.toys import find_toy
 
@@ -32,15 +32,9 @@ LEAST_OBJECTS = 5  # of a map
 
 
 class Studio:
-    """The state of a running studio.
+    """The state of a running studio, which opens files in the folder `root` alone.
 
-    Parameters
-    ----------
-    session : Session
-    root : Path
-        The only folder whose files can be opened.
-    most_upload : int
-        Largest size of an upload in bytes.
+    An upload has at most `most_upload` bytes.
     """
 
     def __init__(self, session: Session, root: Path, most_upload: int = 0) -> None:
@@ -141,7 +135,7 @@ class Studio:
             raise Refused(message.replace(repr(path), repr(dataset.name)), error.status) from error
         self.session.add_dataset(dataset)
         self.hub.tell(dataset.id, {"type": "dataset", "dataset": dataset.public()})
-        await asyncio.to_thread(datasets.read_about, folder)  # so that the first search is quick
+        await asyncio.to_thread(search.read_ahead, folder)
         return dataset
 
     def remove_dataset(self, dataset: Dataset) -> None:
@@ -334,7 +328,7 @@ class Studio:
         """The last of some snapshots that is kept: a running fit drops some of them meanwhile."""
         for iteration in reversed(iterations):
             with suppress(FileNotFoundError):
-                return read_snapshot(folder, iteration)
+                return np.asarray(np.load(snapshot_path(folder, iteration)))
         raise Refused("This snapshot no longer exists.", 404)
 
 

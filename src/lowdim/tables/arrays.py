@@ -16,7 +16,7 @@ from lowdim.checks import Array, is_sparse
 from lowdim.messages import argument
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame, dates_of
-from lowdim.tables.errors import DataError, damage_error, join_names, require
+from lowdim.tables.errors import DataError, damage_error, damage_errors, join_names, require
 from lowdim.tables.formats import Options
 
 _DATA = ("x", "data", "features", "embedding", "coordinates", "d", "distances")
@@ -125,28 +125,12 @@ def _decode(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-@contextmanager
-def _reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn every error of a library into a DataError of one line: damaged files lead to many."""
-    try:
-        yield
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:
-        if "allow_pickle" in str(error) or "Python objects" in str(error):
-            raise DataError(
-                f"{path} holds pickled Python objects, which may run code when they are loaded "
-                "and are never read; save plain arrays of numbers."
-            ) from error
-        raise damage_error(path, kind, error) from error
-
-
 # --- NumPy ----------------------------------------------------------------------------------------
 
 
 def read_npy(path: Path, options: Options) -> Frame:
     """An array; pickled objects are never loaded."""
-    with _reading(path, "NumPy"):
+    with damage_errors(path, "NumPy"):
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(values, np.ndarray):
         raise DataError(f"{path} is an NPZ archive; give it the ending .npz.")
@@ -155,7 +139,7 @@ def read_npy(path: Path, options: Options) -> Frame:
 
 def read_npz(path: Path, options: Options) -> Frame:
     """One of the arrays of an archive, or the matrix that `scipy.sparse.save_npz` wrote."""
-    with _reading(path, "NumPy"):
+    with damage_errors(path, "NumPy"):
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
         advice = "Choose one array with numpy.load and save it as .npy, which is memory-mapped."
@@ -181,7 +165,7 @@ def read_npz(path: Path, options: Options) -> Frame:
 @contextmanager
 def _hdf5_file(path: Path, kind: str) -> Iterator[Any]:
     h5py = require("h5py", "hdf5", f"{kind} files")
-    with _reading(path, kind), h5py.File(path, "r") as file:
+    with damage_errors(path, kind), h5py.File(path, "r") as file:
         yield file
 
 
@@ -212,7 +196,7 @@ def read_matlab(path: Path, options: Options) -> Frame:
             return _choose(path, able, options.key)
     from scipy.io import loadmat, whosmat
 
-    with _reading(path, "Matlab"):
+    with damage_errors(path, "Matlab"):
         size = sum(8 * int(np.prod(shape, dtype=object)) for _, shape, _ in whosmat(path))
         memory.claim(size, f"Reading {path}", "Save the variable that is needed alone.")
         variables = loadmat(path, simplify_cells=False)
@@ -341,7 +325,7 @@ def read_images(folder: Path, options: Options) -> Frame:
 
 
 def _pixels(image: Any, path: Path, options: Options) -> Any:
-    with _reading(path, "an image"), warnings.catch_warnings():
+    with damage_errors(path, "an image"), warnings.catch_warnings():
         warnings.simplefilter("error")  # an image that unpacks to far more than it is
         with image.open(path) as file:
             picture = file.convert("RGB" if options.color else "L")

@@ -17,6 +17,7 @@ from lowdim.checks import Array, dense, did_you_mean
 from lowdim.messages import argument
 from lowdim.tables.errors import DataError, join_names, shorten
 
+_SENTENCE = 4  # words of a text, on average, from which its words are worth a map
 CATEGORICAL = ("label", "ignore", "onehot", "gower")
 MISSING_POLICIES = ("error", "drop", "mean", "keep")
 _COUNTERS = ("", "idx", "row", "unnamed: 0", "sample")  # names of a first column that counts
@@ -373,6 +374,13 @@ def _without_labels(
     return [name for name in features if name not in labels]
 
 
+def _holds_sentences(texts: Any) -> bool:
+    """Whether most texts are different and of several words."""
+    known = [text for text in texts if text is not None]
+    words = sum(len(text.split()) for text in known)
+    return len(set(known)) > len(known) / 2 and words >= _SENTENCE * len(known)
+
+
 def _assign_features(frame: Frame, choices: Choices, features: list[str], roles: Roles) -> None:
     used = choices.categorical in ("onehot", "gower")
     dates = [name for name in features if frame.is_date(name)]
@@ -397,7 +405,8 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
     if dates and choices.categorical != "ignore":
         roles.labels |= {name: frame.columns[name] for name in dates}
         roles.notes.append(f"dates are kept as labels: {join_names(map(repr, dates))}")
-    ways = f"{argument('categorical', 'onehot')} or {argument('categorical', 'gower')}"
+    options = [argument("categorical", how) for how in ("onehot", "gower")]
+    ways = " or ".join(dict.fromkeys(options))
     if texts and used:
         roles.textual = texts
         use = "coded as zeros and ones" if choices.categorical == "onehot" else "compared by Gower"
@@ -416,6 +425,12 @@ def _assign_features(frame: Frame, choices: Choices, features: list[str], roles:
             f"columns of text are {action}, not used as features: "
             f"{join_names(kinds + ['...'] * (len(texts) - len(kinds)))} (to use them: {ways})"
         )
+        sentences = [name for name in texts if _holds_sentences(frame.columns[name])]
+        if sentences and choices.text is None:
+            roles.notes.append(
+                f"column {sentences[0]!r} holds sentences (to make a map of their words: "
+                f"{argument('text', sentences[0])})"
+            )
     if not roles.numeric and not roles.textual:
         what = "no columns but ids, labels and dates"
         if texts:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from lowdim.messages import one_line
@@ -23,12 +24,28 @@ def require(module: str, extra: str, what: str) -> Any:
         raise ImportError(f'{what} need {package}: pip install "lowdim[{extra}]"') from error
 
 
-def damage_error(path: str | PathLike[str], kind: str, error: Exception) -> DataError:
+def damage_error(path: Path | str, kind: str, error: Exception) -> DataError:
     """The error for a file that its reader could not read."""
     return DataError(
-        f"{fspath(path)} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
+        f"{path} cannot be read as {kind}; it may be cut short or damaged, or be a file of "
         f"another kind ({shorten(one_line(error), 160)})."
     )
+
+
+@contextmanager
+def damage_errors(path: Path | str, kind: str) -> Iterator[None]:
+    """Turn every error of a library into a DataError of one line: damaged files lead to many."""
+    try:
+        yield
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        if "allow_pickle" in str(error) or "Python objects" in str(error):
+            raise DataError(
+                f"{path} holds pickled Python objects, which may run code when they are loaded "
+                "and are never read; save plain arrays of numbers."
+            ) from error
+        raise damage_error(path, kind, error) from error
 
 
 def shorten(text: str, most: int = 40) -> str:

@@ -26,24 +26,12 @@ _LEAST_COLUMNS = 10  # of a table of counts
 
 @dataclass
 class TextModel:
-    """Latent semantic analysis of a column of text.
+    """Latent semantic analysis of a column of text."""
 
-    Attributes
-    ----------
-    column : str
-        Name of the column.
-    terms : list of str
-        The words.
-    weights : array of shape (n_terms,)
-        The inverse document frequency of each word.
-    axes : array of shape (n_features, n_terms)
-        The right singular vectors of the matrix of weighted words.
-    """
-
-    column: str
-    terms: list[str]
-    weights: Array
-    axes: Array
+    column: str  # its name
+    terms: list[str]  # the words
+    weights: Array  # the inverse document frequency of each word
+    axes: Array  # right singular vectors of the matrix of weighted words, (n_features, n_terms)
 
     def vectors(self, texts: Sequence[str | None]) -> Array:
         """The features of texts; those without a known word are zero."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from lowdim.messages import argument
-from lowdim.tables.errors import DataError, damage_error, require
+from lowdim.tables.errors import DataError, damage_errors, require
 
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 """Texts that mean a missing value."""
@@ -142,11 +142,8 @@ def _guess_ending(path: Path, name: str) -> str:
         if head.startswith(first):
             return ending
     if head.startswith(b"PK"):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
-        except zipfile.BadZipFile as error:
-            raise damage_error(name, "a ZIP archive", error) from error
+        with damage_errors(name, "a ZIP archive"), zipfile.ZipFile(path) as archive:
+            return ".xlsx" if "xl/workbook.xml" in archive.namelist() else ".npz"
     return ".txt"
 
 
@@ -155,9 +152,10 @@ def _decompress(path: Path, name: str, ending: str) -> None:
     if ending == ".zst":
         openers[ending] = require("zstandard", "zstd", "Zstandard files").open
     content = path.with_suffix(".content")
-    try:
-        with openers[ending](path, "rb") as compressed, open(content, "wb") as file:
-            shutil.copyfileobj(compressed, file)
-    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
-        raise damage_error(name, _COMPRESSED[ending], error) from error
+    with (
+        damage_errors(name, _COMPRESSED[ending]),
+        openers[ending](path, "rb") as compressed,
+        open(content, "wb") as file,
+    ):
+        shutil.copyfileobj(compressed, file)
     os.replace(content, path)

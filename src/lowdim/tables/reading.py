@@ -15,6 +15,7 @@ import numpy as np
 from lowdim import checks
 from lowdim.checks import Array
 from lowdim.messages import argument, plural
+from lowdim.runtime.interrupts import watch_interrupts
 from lowdim.tables import arrays, distances, records
 from lowdim.tables.columns import CATEGORICAL, MISSING_POLICIES, Choices, Frame, Roles, assign
 from lowdim.tables.errors import DataError, join_names, shorten
@@ -200,7 +201,7 @@ def read(
 @contextmanager
 def _frame_of(path: str | PathLike[str], options: Options, format: str | None) -> Iterator[Frame]:
     """The content of a file."""
-    with source_of(Path(path), format) as source:
+    with watch_interrupts(), source_of(Path(path), format) as source:
         options = replace(options, ending=source.ending)
         content = FORMATS_BY_ENDING[source.ending] if source.ending else "images"
         frame = _READERS[content](source.path, options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from lowdim.checks import Array
 from lowdim.runtime import memory
 from lowdim.tables.columns import Frame, column_of
-from lowdim.tables.errors import DataError, damage_error, join_names, require
+from lowdim.tables.errors import DataError, damage_error, damage_errors, join_names, require
 from lowdim.tables.formats import PARQUET, Options
 from lowdim.tables.text import distinct_names, encoding_errors
 
@@ -25,7 +24,7 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     """An object, or a list of values, a line, or all of them in one list; a key that an object
     lacks is a missing value."""
     with encoding_errors(path), open(path, encoding=options.encoding or "utf-8") as file:
-        values = _json_list(file) or list(_json_lines(path, file))
+        values = _json_values(path, file)
     records = [
         one if isinstance(one, dict) else {f"x{place}": value for place, value in enumerate(one)}
         for one in values
@@ -37,48 +36,40 @@ def read_json_lines(path: Path, options: Options) -> Frame:
     return Frame({name: _column(path, name, v, options) for name, v in columns.items()})
 
 
-def _json_list(file: IO[str]) -> list[Any]:
-    """The objects, or lists, of a file that is one list of them; none if it is something else."""
-    begins = file.read(100).lstrip().startswith("[")
+def _json_values(path: Path, file: IO[str]) -> list[Any]:
+    """The objects, or lists, of a file that is one list of them, or has one in each line."""
+    if file.read(100).lstrip().startswith("["):
+        file.seek(0)
+        with suppress(ValueError):
+            values: list[Any] = json.load(file)
+            if values and all(isinstance(one, dict | list) for one in values):
+                return values
     file.seek(0)
-    with suppress(ValueError):
-        values = json.load(file) if begins else []
-        if all(isinstance(one, dict | list) for one in values):
-            return list(values)
-    file.seek(0)
-    return []
-
-
-def _json_lines(path: Path, file: IO[str]) -> Iterator[Any]:
+    values = []
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            values.append(json.loads(line))
         except ValueError as error:
             raise DataError(f"{path}, line {number} is not JSON: {error}.") from error
-        if not isinstance(value, dict | list):
+        if not isinstance(values[-1], dict | list):
             raise DataError(f"{path}, line {number} is neither a JSON object nor a list.")
-        yield value
+    return values
 
 
 def read_excel(path: Path, options: Options) -> Frame:
     """The first sheet of a workbook, or the one that the key names; row 1 names the columns."""
     openpyxl = require("openpyxl", "excel", "Excel files")
-    try:
-        with open(path, "rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            sheets = book.sheetnames
-            name = options.key or sheets[0]
-            if name not in sheets:
-                raise DataError(f"{path} has no sheet {name!r}; it has {join_names(sheets)}.")
-            cells = enumerate(book[name].iter_rows(values_only=True), start=1)
-            rows = {number: row for number, row in cells if any(v is not None for v in row)}
-            book.close()
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # zipfile's, XML's and openpyxl's own, of many kinds
-        raise damage_error(path, "Excel", error) from error
+    with damage_errors(path, "Excel"), open(path, "rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        sheets = book.sheetnames
+        name = options.key or sheets[0]
+        if name not in sheets:
+            raise DataError(f"{path} has no sheet {name!r}; it has {join_names(sheets)}.")
+        cells = enumerate(book[name].iter_rows(values_only=True), start=1)
+        rows = {number: row for number, row in cells if any(v is not None for v in row)}
+        book.close()
     if not rows:
         raise DataError(f"{path} is empty.")
     numbers, first = list(rows), next(iter(rows.values()))

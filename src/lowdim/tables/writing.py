@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.checks import Array
+from lowdim.checks import Array, as_columns
 from lowdim.runtime.atomic import replace_file
 from lowdim.tables.columns import date_strings
 from lowdim.tables.errors import DataError, require
@@ -77,8 +77,7 @@ def write(
     """
     path = Path(path)
     writer = writer_for(path)
-    Y = np.asarray(embedding)
-    Y = Y[:, None] if Y.ndim == 1 else Y
+    Y = as_columns(embedding)
     if Y.ndim != 2:
         raise ValueError(f"embedding must have rows and columns, got shape {Y.shape}.")
     titles = [f"y{i}" for i in range(Y.shape[1])] if names is None else [str(n) for n in names]

@@ -77,9 +77,11 @@ export function anchorsOf(
   for (const code of named) {
     const group = groups.get(code)!;
     const dims = Math.min(stride, 3);
-    const middle = Array.from({ length: dims }, (_, d) =>
-      median(Float32Array.from(group, (i) => positions[i * stride + d])),
-    );
+    const values = new Float32Array(group.length);
+    const middle = Array.from({ length: dims }, (_, d) => {
+      for (let k = 0; k < group.length; k++) values[k] = positions[group[k] * stride + d];
+      return median(values);
+    });
     let [best, least] = [group[0], Infinity];
     for (const i of group) {
       let gap = 0;

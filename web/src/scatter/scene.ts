@@ -67,24 +67,39 @@ export function shuffled(n: number): Uint32Array {
   return list;
 }
 
+/** Which points have coordinates, as 1 and 0; null if all have. */
+export function placedOf(positions: Float32Array, stride: number): Uint8Array | null {
+  const placed = new Uint8Array(positions.length / stride);
+  let all = true;
+  for (let i = 0; i < placed.length; i++) {
+    const sum = positions[i * stride] + positions[i * stride + 1];
+    placed[i] = Number(sum === sum); // not NaN
+    all &&= sum === sum;
+  }
+  return all ? null : placed;
+}
+
 /** The order in which points are drawn, dim ones first; points without coordinates are left out. */
 export function orderOf(
   shuffle: Uint32Array,
   states: Uint8Array | null,
-  positions: Float32Array,
-  stride: number,
+  placed: Uint8Array | null,
 ): { order: Uint32Array; nDim: number } {
-  if (!states && !positions.some(Number.isNaN)) return { order: shuffle, nDim: 0 };
+  if (!states && !placed) return { order: shuffle, nDim: 0 };
+  const shown = states && placed ? states.map((state, i) => state * placed[i]) : (states ?? placed!);
+  const highest = states ? SHOWN : 1;
   const order = new Uint32Array(shuffle.length);
   let [end, nDim] = [0, 0];
-  for (const state of [DIM, SHOWN]) {
-    if (state === SHOWN) nDim = end;
+  // Without branches, which a processor cannot foresee here.
+  const append = (state: number): void => {
     for (let k = 0; k < shuffle.length; k++) {
-      const i = shuffle[k];
-      const placed = positions[i * stride] + positions[i * stride + 1];
-      if ((states ? states[i] : SHOWN) === state && placed === placed) order[end++] = i; // not NaN
+      order[end] = shuffle[k];
+      end += Number(shown[shuffle[k]] === state);
     }
-  }
+  };
+  if (states?.includes(DIM)) append(DIM);
+  nDim = end;
+  append(highest);
   return { order: order.subarray(0, end), nDim };
 }
 

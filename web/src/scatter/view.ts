@@ -12,7 +12,7 @@ import { painterOf } from "./painters";
 import * as picture from "./picture";
 import { nearestPoint, placer, pointsInside, pointsSeen } from "./places";
 import { regionsAtZoom, type Region } from "./regions";
-import { DIM, emptyScene, halfway, HIDDEN, orderOf, shuffled, spreadOut } from "./scene";
+import { DIM, emptyScene, halfway, HIDDEN, orderOf, placedOf, shuffled, spreadOut } from "./scene";
 import type { Painter, Scene } from "./scene";
 
 export interface Events {
@@ -61,6 +61,7 @@ export class Scatter {
   readonly #stopListening: () => void;
   #shuffle: Uint32Array = new Uint32Array(0);
   #states: Uint8Array | null = null;
+  #placed: Uint8Array | null = null;
   #names: Names | null = null;
   #anchors: readonly Anchor[] | null = null;
   #contours: Float32Array | null = null;
@@ -129,6 +130,9 @@ export class Scatter {
     this.#scene.versions.positions++;
     this.#animation = same && milliseconds > 0 ? { start: performance.now(), duration: milliseconds } : null;
     this.#scene.part = this.#animation ? 0 : 1;
+    const placed = placedOf(positions, stride);
+    const moved = !same || placed !== null || this.#placed !== null; // the order may be another one
+    this.#placed = placed;
     this.camera.spatial = dim >= 3;
     this.camera.flat = dim === 1;
     this.dim = dim;
@@ -142,7 +146,7 @@ export class Scatter {
       this.#lines = [];
       this.#reorder();
       if (!this.#colorsGiven || this.#scene.colors.length !== n) this.setColors(null);
-    } else if (!same || !this.#states) this.#reorder();
+    } else if (moved) this.#reorder();
     if (!this.camera.touched || !same) this.camera.box = n ? boundingBox(positions, stride) : UNIT_BOX;
     this.#anchors = this.#contours = null;
     this.redraw();
@@ -168,7 +172,7 @@ export class Scatter {
 
   #reorder(): void {
     const scene = this.#scene;
-    Object.assign(scene, orderOf(this.#shuffle, this.#states, scene.positions, scene.stride));
+    Object.assign(scene, orderOf(this.#shuffle, this.#states, this.#placed));
     scene.versions.order++;
     const shown = scene.order.length - scene.nDim;
     const said = `${shown.toLocaleString("en")} of ${this.n.toLocaleString("en")} points shown`;

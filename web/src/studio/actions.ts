@@ -76,8 +76,10 @@ function taken(made: Dataset | null): Dataset | null {
 
 // The stream tells what changes: the answer to a request may be older than its newest message.
 
+let changing: Promise<unknown> = Promise.resolve(); // until the server has made the changes of data
+
 export async function changeDataset(id: string, change: unknown): Promise<void> {
-  await attempt(() => api.patch(`/api/datasets/${id}`, change));
+  await (changing = Promise.all([changing, attempt(() => api.patch(`/api/datasets/${id}`, change))]));
 }
 
 /** Writes a text on objects; an empty one removes what was written. */
@@ -97,6 +99,7 @@ export interface Start {
 }
 
 export async function embed(given: Start): Promise<MapInfo | null> {
+  await changing; // a fit is to the data as the page shows them
   const live = methods.value.find((one) => one.name === given.method)?.live ?? false;
   const made = await attempt(() =>
     api.post<MapInfo>("/api/maps", live ? { ...given, pace: pace.value } : given),

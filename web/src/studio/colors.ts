@@ -292,7 +292,7 @@ export function statesOf(map: MapInfo, found: Shading | null): Uint8Array | null
     for (let i = 0; i < states.length; i++) if (hidden.has(found.codes[i])) states[i] = HIDDEN;
   }
   if (removed && rows) rows.forEach((row, point) => removed[row] && (states[point] = HIDDEN));
-  else if (removed) for (let i = 0; i < states.length; i++) if (removed[i]) states[i] = HIDDEN;
+  else if (removed) for (let i = 0; i < states.length; i++) states[i] *= Number(removed[i] === 0); // or HIDDEN
   return states;
 }
 

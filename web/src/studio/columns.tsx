@@ -103,7 +103,7 @@ function Facet({ data, column }: { data: Dataset; column: Column }): JSX.Element
 
 interface BrushProps {
   column: Column;
-  counts: Float64Array;
+  counts: Uint32Array;
   at: (unit: number) => number;
   filter: Filter | undefined;
 }
@@ -193,7 +193,7 @@ function Brush({ column, counts, at, filter }: BrushProps): JSX.Element {
 interface KindProps {
   name: string;
   names: readonly string[];
-  counts: Float64Array;
+  counts: Uint32Array;
   filter: Filter | undefined;
 }
 

@@ -5,7 +5,7 @@ import { useId } from "preact/hooks";
 import type { JSX } from "preact";
 import { Histogram } from "./charts";
 import { Button, Section, Select, Switch } from "./controls";
-import { count, number, plural } from "./format";
+import { count, date, number, plural } from "./format";
 import { Sources } from "./sources";
 import * as state from "./state";
 import type { Column, Dataset, Role } from "./types";
@@ -180,9 +180,10 @@ const ROLES: readonly (readonly [Role, string])[] = [
 ];
 
 function ColumnRow({ data, column }: { data: Dataset; column: Column }): JSX.Element {
+  const show = column.kind === "date" ? (value: number): string => date(value, column) : number;
   const range =
     column.low !== undefined && column.high !== undefined
-      ? `${number(column.low)} to ${number(column.high)}`
+      ? `${show(column.low)} to ${show(column.high)}`
       : plural(column.distinct, "value");
   const missing = column.missing ? `, ${count(column.missing)} missing` : "";
   const bars = column.histogram ?? column.top?.map(([, times]) => times);

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Arrow } from "../scatter";
 import * as api from "./api";
-import { Button, Empty, Section } from "./controls";
+import { breakable, Button, Empty, Section } from "./controls";
 import { number } from "./format";
 import * as state from "./state";
 import type { MapInfo, Reason } from "./types";
@@ -137,7 +137,7 @@ export function FeaturesPanel(): JSX.Element {
                     title="Colour the map by this feature"
                     onClick={() => (state.colorBy.value = `column:${one.name}`)}
                   >
-                    <bdi>{one.name}</bdi>
+                    <bdi>{breakable(one.name)}</bdi>
                   </button>
                 </th>
                 <td>

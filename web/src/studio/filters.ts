@@ -76,20 +76,22 @@ function own(data: Dataset): void {
 /** Works out which rows the filter of a column removes, where it has changed. */
 function apply(column: Sorted, filter: Filter | undefined): void {
   if (column.filter === filter) return;
-  const { removed, values } = column;
-  if (removed) for (let i = 0; i < removed.length; i++) failing[i] -= removed[i];
-  column.filter = filter;
-  column.removed = filter ? new Uint8Array(failing.length) : null;
-  if (!filter || !column.removed) return;
-  const out = column.removed;
-  if ("codes" in filter) {
-    const passes = Uint8Array.from(column.names, (_, code) => Number(filter.codes.has(code)));
-    for (let i = 0; i < out.length; i++) out[i] = passes[values[i]] ? 0 : 1;
-  } else {
-    const { low, high } = filter;
-    for (let i = 0; i < out.length; i++) out[i] = values[i] >= low && values[i] <= high ? 0 : 1;
+  const { removed: before, values } = column;
+  const out = filter ? new Uint8Array(failing.length) : null;
+  if (filter && out) {
+    if ("codes" in filter) {
+      const fails = Uint8Array.from(column.names, (_, code) => Number(!filter.codes.has(code)));
+      for (let i = 0; i < out.length; i++) out[i] = fails[values[i]] ?? 1;
+    } else {
+      const { low, high } = filter;
+      for (let i = 0; i < out.length; i++)
+        out[i] = 1 - (Number(values[i] >= low) & Number(values[i] <= high));
+    }
+    for (let i = 0; i < out.length; i++) failing[i] += out[i];
   }
-  for (let i = 0; i < out.length; i++) failing[i] += out[i];
+  if (before) for (let i = 0; i < before.length; i++) failing[i] -= before[i];
+  column.filter = filter;
+  column.removed = out;
 }
 
 /** For each row how many filters remove it; null if there is no filter. */
@@ -111,10 +113,10 @@ export const removing: ReadonlySignal<{ dataset: string; rows: Uint8Array; left:
 );
 
 /** How many rows are in each bin: of all, and of those that pass the filters of all other columns. */
-export function countsOf(column: Sorted): Float64Array {
+export function countsOf(column: Sorted): Uint32Array {
   const rows = removing.value?.rows;
   const { bins, removed } = column;
-  const counts = new Float64Array(256);
+  const counts = new Uint32Array(256);
   if (!rows) for (let i = 0; i < bins.length; i++) counts[bins[i]]++;
   else if (!removed) for (let i = 0; i < bins.length; i++) counts[bins[i]] += Number(rows[i] === 0);
   else for (let i = 0; i < bins.length; i++) counts[bins[i]] += Number(rows[i] === removed[i]);

@@ -2,16 +2,33 @@
 
 import type { JSX } from "preact";
 import { css, SCALES, valueColor } from "../scatter";
-import { ERRORS, OF_MAPS, choice, errorKind, shading, shadingOf, title, type Shading } from "./colors";
+import {
+  doubtsOf,
+  ERRORS,
+  OF_MAPS,
+  choice,
+  errorKind,
+  shading,
+  shadingOf,
+  title,
+  type Shading,
+} from "./colors";
 import { Button } from "./controls";
 import { count, number } from "./format";
+import { regionsOf } from "./regions";
 import * as state from "./state";
 
 export function Legend(): JSX.Element | null {
   const kind = errorKind();
   const found = shading.value;
   if (kind) return <ErrorLegend note={ERRORS[kind].note} />;
-  if (choice.value === "none") return state.showTrust.value ? <TrustNote /> : null;
+  if (choice.value === "none" && !state.showTrust.value && !state.showRegions.value) return null;
+  if (choice.value === "none")
+    return (
+      <section class="legend" aria-label="Legend">
+        <Notes />
+      </section>
+    );
   if (choice.value in OF_MAPS) return <MapLegend />;
   return (
     <section class="legend" aria-label="Legend">
@@ -23,18 +40,26 @@ export function Legend(): JSX.Element | null {
       ) : (
         <Kinds found={found} />
       )}
-      {state.showTrust.value && <small>{FADED}</small>}
+      <Notes />
     </section>
   );
 }
 
-const FADED = "Faint: objects whose place is doubtful.";
-
-const TrustNote = (): JSX.Element => (
-  <section class="legend" aria-label="Legend">
-    <small>{FADED}</small>
-  </section>
-);
+/** What else the maps show, or will show when it has been computed. */
+function Notes(): JSX.Element {
+  const maps = state.shownMaps.value.filter(state.ended);
+  const waits = state.showRegions.value && maps.some((map) => !regionsOf(map));
+  return (
+    <>
+      {waits && <small>Finding the regions …</small>}
+      {state.showTrust.value && (
+        <small>
+          {maps.every(doubtsOf) ? "Faint: objects whose place is doubtful." : "Measuring the doubts …"}
+        </small>
+      )}
+    </>
+  );
+}
 
 /** The categories of the active map; those of other maps have other names. */
 function MapLegend(): JSX.Element {
@@ -51,6 +76,7 @@ function MapLegend(): JSX.Element {
       ) : (
         <small>{map && state.ended(map) ? OF_MAPS[choice.value].finding : "after the run"}</small>
       )}
+      <Notes />
     </section>
   );
 }

@@ -23,9 +23,11 @@ const at = signal(0); // the hit that Enter takes; after the last one: all of th
 const open = signal(false);
 const WAIT = 60; // milliseconds after the last key
 let asked = 0;
+let entered: boolean | null = null; // Enter was pressed before the answer came: whether for all objects
 
 function ask(text: string): void {
   query.value = text;
+  entered = null;
   open.value = true;
   const mine = ++asked;
   const data = state.dataset.value;
@@ -41,6 +43,7 @@ function ask(text: string): void {
       if (mine !== asked) return;
       answer.value = { query: text, ...found };
       at.value = 0;
+      if (entered !== null) enter(entered);
     });
   }, WAIT);
 }
@@ -65,6 +68,14 @@ async function takeAll(): Promise<void> {
   const path = `/api/datasets/${data.id}/search?all=1&query=${encodeURIComponent(found.query)}`;
   const rows = await state.attempt(() => api.values(path));
   if (rows instanceof ArrayBuffer) state.selection.value = { dataset: data.id, rows: new Uint32Array(rows) };
+}
+
+/** Takes the chosen hit, or all of them, as soon as the hits are those of what is written. */
+function enter(all: boolean): void {
+  const found = answer.value;
+  if (found?.query !== query.value) entered = all;
+  else if (found.hits[at.value] && !all) take(found.hits[at.value]);
+  else void takeAll();
 }
 
 export function Search(): JSX.Element | null {
@@ -95,10 +106,7 @@ export function Search(): JSX.Element | null {
     const act: Record<string, () => void> = {
       ArrowDown: () => (at.value = last ? (at.value + 1) % last : 0),
       ArrowUp: () => (at.value = last ? (at.value + last - 1) % last : 0),
-      Enter: () => {
-        if (hits[at.value] && !event.shiftKey) take(hits[at.value]);
-        else void takeAll();
-      },
+      Enter: () => enter(event.shiftKey),
       Escape: () => {
         if (open.value) open.value = false;
         else ask("");

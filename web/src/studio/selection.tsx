@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { Annotate } from "./annotation";
 import * as api from "./api";
 import { EffectBar } from "./charts";
-import { Button, Empty, Section } from "./controls";
+import { breakable, Button, Empty, Section } from "./controls";
 import { kindsByPoint } from "./colors";
 import { count, number, plural, shownValue } from "./format";
 import { arrange, pinSelection } from "./pins";
@@ -127,6 +127,9 @@ function RegionsToSelect({ map }: { map: MapInfo }): JSX.Element | null {
           </button>
         ))}
       </div>
+      {found.names.some((name) => name.endsWith("?")) && (
+        <p class="help">A question mark: no gap around the region was found in the data.</p>
+      )}
     </Section>
   );
 }
@@ -155,7 +158,7 @@ export function Differences({
           <tr key={one.name + (one.value ?? "")}>
             <th scope="row">
               <button type="button" class="link" onClick={() => (state.colorBy.value = `column:${one.name}`)}>
-                <bdi>{one.value === undefined ? one.name : `${one.name}: ${one.value}`}</bdi>
+                <bdi>{breakable(one.value === undefined ? one.name : `${one.name}: ${one.value}`)}</bdi>
               </button>
             </th>
             <td>{amount(one, one.inside)}</td>

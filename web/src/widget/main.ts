@@ -131,7 +131,9 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     drawFacets();
   });
   button("Reset", () => views.forEach(({ view }) => view.reset()));
-  tools.append(choose, said);
+  const wanted = make("input", { type: "search", placeholder: "Find", ariaLabel: "Find objects" });
+  wanted.addEventListener("change", () => select(find(wanted.value.trim().toLowerCase())));
+  tools.append(choose, wanted, said);
   choose.addEventListener("change", paint);
 
   function select(points: ArrayLike<number>): void {
@@ -196,10 +198,24 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     });
   }
 
+  const idOf = (point: number): string => model.get("_ids")[point] ?? `row ${point}`;
+
+  /** The objects that have a text in their id or in the name of a category. */
+  function find(text: string): number[] {
+    const kinds = model.get("_colors").flatMap(({ kinds, codes }) => {
+      const hits = kinds?.map((kind) => kind.toLowerCase().includes(text));
+      return hits && codes ? [{ hits, codes: new Uint16Array(bytes(codes)) }] : [];
+    });
+    const n = text ? (views[0]?.view.n ?? 0) : 0;
+    return Array.from({ length: n }, (_, i) => i).filter(
+      (i) => idOf(i).toLowerCase().includes(text) || kinds.some(({ hits, codes }) => hits[codes[i]]),
+    );
+  }
+
   function hover(point: number): void {
     const color = model.get("_colors")[Number(choose.value)];
     const code = color?.codes && point >= 0 ? new Uint16Array(bytes(color.codes))[point] : -1;
-    const name = model.get("_ids")[point] ?? `row ${point}`;
+    const name = idOf(point);
     if (point >= 0) said.textContent = color?.kinds?.[code] ? `${name}: ${color.kinds[code]}` : name;
     else highlight();
     views.forEach(({ view }) => view.setRinged(point < 0 ? [] : [point]));

@@ -10,7 +10,6 @@ from lowdim.backends.native import (
     affinities,
     algebra,
     distances,
-    divergence,
     forces,
     graphs,
     heaps,
@@ -78,16 +77,16 @@ class Backend:
     negative_entropy = staticmethod(affinities.negative_entropy)
     perplexity_affinities = staticmethod(affinities.perplexity_affinities)
 
-    divergence_gradient = staticmethod(divergence.divergence_gradient)
-    drop_listed = staticmethod(divergence.drop_listed)
-    join_samples = staticmethod(divergence.join_samples)
-    listed_divergence_gradient = staticmethod(divergence.listed_divergence_gradient)
-    listed_precisions = staticmethod(divergence.listed_precisions)
-    mixture_costs = staticmethod(divergence.mixture_costs)
-    nearest_in_groups = staticmethod(divergence.nearest_in_groups)
-    place_by_divergence = staticmethod(divergence.place_by_divergence)
-    stochastic_neighbor_errors = staticmethod(divergence.stochastic_neighbor_errors)
-    vector_sample = staticmethod(divergence.vector_sample)
+    divergence_gradient = staticmethod(affinities.divergence_gradient)
+    drop_listed = staticmethod(affinities.drop_listed)
+    join_samples = staticmethod(affinities.join_samples)
+    listed_divergence_gradient = staticmethod(affinities.listed_divergence_gradient)
+    listed_precisions = staticmethod(affinities.listed_precisions)
+    mixture_costs = staticmethod(affinities.mixture_costs)
+    nearest_in_groups = staticmethod(affinities.nearest_in_groups)
+    place_by_divergence = staticmethod(affinities.place_by_divergence)
+    stochastic_neighbor_errors = staticmethod(affinities.stochastic_neighbor_errors)
+    vector_sample = staticmethod(affinities.vector_sample)
 
     attraction = forces.Attraction
     curve_order = staticmethod(forces.curve_order)

@@ -19,6 +19,7 @@ from lowdim.runtime.scheduling import blocks
 
 PANEL = 256  # columns of a panel of a factorisation
 ELIMINATED_ROWS = 2048  # rows of it that are computed at once
+EXTREME = 300  # powers of two beyond which matrices are scaled: squares may overflow or vanish
 
 
 def product(A: Array, B: Array, *, precise: bool = False, out: Array | None = None) -> Array:
@@ -54,10 +55,12 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a small symmetric matrix, or of a stack."""
     count = int(np.prod(A.shape[:-2], dtype=int))
     stack = np.ascontiguousarray(A, dtype=np.float64).reshape(count, *A.shape[-2:])
+    twos = int(np.frexp(np.abs(stack).max(initial=0.0))[1])
+    twos = twos if abs(twos) > EXTREME else 0
     values, vectors = np.empty(stack.shape[:2]), np.empty_like(stack)
-    if not _native.symmetric_eigen(stack, values, vectors):
+    if not _native.symmetric_eigen(np.ldexp(stack, -twos) if twos else stack, values, vectors):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
-    return values.reshape(A.shape[:-1]), vectors.reshape(A.shape)
+    return np.ldexp(values, twos).reshape(A.shape[:-1]), vectors.reshape(A.shape)
 
 
 def cholesky_in_place(A: Array) -> None:

@@ -145,14 +145,7 @@ def pair_epochs(
     return float(_native.pair_epochs(parts, Y, *moments, laws, rates, current().threads))
 
 
-def draw_others(
-    listed: Array,
-    drawn: Array,
-    *,
-    seed: int,
-    Y: Array,
-    reach: float = np.inf,
-) -> None:
+def draw_others(listed: Array, drawn: Array, *, seed: int, Y: Array, reach: float = np.inf) -> None:
     """Replace entries of `drawn` by random vertices, distinct and not in the same row of `listed`.
 
     Both are int32 arrays of a row for each vertex; -1 in `listed` is none. With a `reach`, vertices

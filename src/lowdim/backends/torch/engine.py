@@ -16,7 +16,6 @@ from lowdim.backends.torch import (
     affinities,
     algebra,
     distances,
-    divergence,
     forces,
     graphs,
     index,
@@ -139,8 +138,8 @@ class TorchBackend:
     stress_gradient = Operation(stress.stress_gradient)
     pair_stress = Operation(stress.pair_stress)
     sammon_gradient = Operation(stress.sammon_gradient)
-    divergence_gradient = Operation(divergence.divergence_gradient)
-    stochastic_neighbor_errors = Operation(divergence.stochastic_neighbor_errors)
+    divergence_gradient = Operation(affinities.divergence_gradient)
+    stochastic_neighbor_errors = Operation(affinities.stochastic_neighbor_errors)
     rank_candidates = Operation(samples.rank_candidates)
     vector_sample = Operation(samples.vector_sample)
 

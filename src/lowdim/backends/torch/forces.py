@@ -255,11 +255,7 @@ class DescentState:
 
 
 def momentum_step(
-    gradient: Tensor,
-    at: Tensor,
-    velocity: Tensor,
-    gains: Tensor,
-    settings: StepSettings,
+    gradient: Tensor, at: Tensor, velocity: Tensor, gains: Tensor, settings: StepSettings
 ) -> None:
     """A step with momentum and gains, in place."""
     if has_kernels(at.device, at.dtype):

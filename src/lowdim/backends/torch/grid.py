@@ -18,12 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowdim.backends.native.repulsion import (
-    GRID_STEP,
-    MARGIN_NODES,
-    MAX_NODES,
-    spline_transform,
-)
+from lowdim.backends.native.repulsion import GRID_STEP, MARGIN_NODES, MAX_NODES, spline_transform
 from lowdim.backends.similarity import Similarity
 from lowdim.backends.torch.arrays import has_kernels
 

@@ -60,12 +60,7 @@ def sammon_gradient(
 
 
 def pair_stress(
-    device: torch.device,
-    n: int,
-    first: Array,
-    second: Array,
-    targets: Array,
-    weights: Array | None,
+    device: torch.device, n: int, first: Array, second: Array, targets: Array, weights: Array | None
 ) -> PairStress:
     """The stress of pairs as that of two matrices, of which unknown pairs have the weight 0."""
     if len(first) < LEAST_SHARE * n * n / 2 or 4 * n * n * targets.itemsize > free_bytes(device):

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lowdim import checks
 from lowdim.backends import backend
-from lowdim.backends.native.divergence import sum_buffers
+from lowdim.backends.native.affinities import sum_buffers
 from lowdim.checks import Array
 from lowdim.estimator import Problem, Traits, declare_parameters
 from lowdim.learned.metric_learning.metric_learning import LearnedMetric

@@ -15,8 +15,7 @@ from lowdim import checks
 from lowdim.backends import backend
 from lowdim.backends.numpy_blocks import unit_length
 from lowdim.checks import Array, fixed_random_state
-from lowdim.distances.metrics import NAN_AWARE
-from lowdim.distances.preparation import rescale_rows
+from lowdim.distances.metrics import NAN_AWARE, rescale_rows
 from lowdim.distances.units import exponent_of, scale_by_power
 from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.barycentric import decode

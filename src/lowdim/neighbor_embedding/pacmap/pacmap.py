@@ -15,7 +15,7 @@ from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_param
 from lowdim.estimator.fitted_state import Numbers
 from lowdim.estimator.links import keep_known
 from lowdim.estimator.neighbors import graph_of_fit
-from lowdim.neighbor_embedding.anchors import pins, springs_and_start
+from lowdim.neighbor_embedding.anchors import pinned_start
 from lowdim.neighbor_embedding.descent import LARGEST_RATE
 from lowdim.neighbor_embedding.docs import PASSAGES
 from lowdim.neighbor_embedding.pacmap import pairs
@@ -25,7 +25,7 @@ from lowdim.neighbor_embedding.umap.layout import lay_out
 from lowdim.neighbor_embedding.umap.targets import label_codes, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.objects.new_objects import NewObjects
-from lowdim.objects.objects import Objects
+from lowdim.objects.objects import GivenGraph, Objects
 
 MORE_NEIGHBORS = 50  # beyond n_neighbors, from which the near pairs are chosen
 START_EXTENT = 0.1  # standard deviation of the first coordinate of the start
@@ -246,8 +246,7 @@ class PaCMAP(Iterative, Embedder):
             further = pairs.draw_others(near, start[order], order, n_further, seed)
         else:
             further = pairs.given_partners(further_pairs, "further_pairs", n)
-        anchors = pins(pinned, pin_strength, n, start.shape[1], start.dtype)
-        springs, start = springs_and_start(start, anchors, self.init)
+        springs, start = pinned_start(start, pinned, pin_strength, self.init)
         layout = pairs.PairLayout(
             [near, mid, further], start, order, self.max_iter, springs, seed=seed, masses=masses
         )
@@ -280,8 +279,9 @@ def begin(
     """What PaCMAP and TriMap begin with: the neighbour graph, of at least so many neighbours; the
     start, in the precision of the layout; the objects in the order of their random numbers; and the
     seed of these numbers."""
-    known = getattr(objects if graph is None else None, "graph", graph)
-    most, wanted = getattr(known, "n_neighbors", None), estimator._n_wanted(objects.n)
+    given = objects.graph if isinstance(objects, GivenGraph) else graph
+    most = given.n_neighbors if isinstance(given, NeighborGraph) else None
+    wanted = estimator._n_wanted(objects.n)
     k = int(wanted if most is None else min(wanted, most))
     neighbors = graph_of_fit(estimator, objects, graph, k, least)
     random = fixed_random_state(estimator.random_state)

@@ -11,7 +11,7 @@ from lowdim import checks
 from lowdim.checks import Array
 from lowdim.estimator import Embedder, Iterative, Problem, Traits, declare_parameters
 from lowdim.estimator.fitted_state import Numbers
-from lowdim.neighbor_embedding.anchors import fit_with_pins, pins, springs_and_start
+from lowdim.neighbor_embedding.anchors import fit_with_pins, pinned_start
 from lowdim.neighbor_embedding.descent import LARGEST_RATE
 from lowdim.neighbor_embedding.docs import PASSAGES
 from lowdim.neighbor_embedding.pacmap.pacmap import begin, place_new
@@ -163,8 +163,7 @@ class TriMap(Iterative, Embedder):
             neighbors, objects, start, order, counts, temperature, seed
         )
         del neighbors  # before the layout
-        anchors = pins(pinned, pin_strength, n, start.shape[1], start.dtype)
-        springs, start = springs_and_start(start, anchors, self.init)
+        springs, start = pinned_start(start, pinned, pin_strength, self.init)
         layout = TripletLayout(triplets, start, order, self.max_iter, springs)
 
         def retune(changed: dict[str, Any]) -> None:

@@ -109,10 +109,7 @@ class Surface:
         return self.coordinates(self.project(sums))
 
 
-SPACES = {
-    "haversine": Surface(1, n_components=2, n_start=3),
-    "hyperboloid": Surface(-1),
-}
+SPACES = {"haversine": Surface(1, n_components=2, n_start=3), "hyperboloid": Surface(-1)}
 """The spaces by the name of `output_metric`."""
 
 

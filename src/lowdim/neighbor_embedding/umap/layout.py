@@ -235,6 +235,50 @@ def lay_out(
     return layout.embedding, layout.epoch
 
 
+def place_by_membership(
+    nearest: Array,
+    weights: Array,
+    embedding: Array,
+    *,
+    curve: tuple[float, float],
+    n_epochs: int,
+    learning_rate: float = 1.0,
+    repulsion: float = 1.0,
+    negative_sample_rate: float = 5,
+    seed: int = 0,
+) -> Array:
+    """Coordinates of new objects of least cross-entropy, from their edges to training objects.
+
+    The start is the mean of the neighbours' coordinates, weighted by membership. In each epoch all
+    new objects are repelled by the same random training objects, drawn by (seed, epoch), so that
+    the rows do not depend on each other. The options are those of `Layout`.
+    """
+    m, k = nearest.shape
+    share = weights.astype(np.float64)
+    share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+    Y = (share[:, :, None] * embedding[nearest].astype(np.float64)).sum(axis=1)
+    Y = np.ascontiguousarray(Y, dtype=embedding.dtype)
+    indptr = np.arange(m + 1) * k
+    links = csr_array(
+        (weights.ravel().astype(embedding.dtype, copy=False), nearest.ravel(), indptr),
+        shape=(m, len(embedding)),
+    )
+    backend().layout_epochs(
+        backend().layout_arcs(links),
+        Y,
+        np.zeros_like(Y),
+        curve=curve,
+        rate=learning_rate,
+        momentum=0.0,
+        repulsion=repulsion * negative_sample_rate,
+        n_negatives=negatives_per_epoch(len(embedding), negative_sample_rate),
+        epochs=(0, n_epochs, max(n_epochs, 1)),
+        seed=seed,
+        fixed=np.ascontiguousarray(embedding),
+    )
+    return Y
+
+
 def negatives_per_epoch(n: int, negative_sample_rate: float) -> int:
     """The number of random points that repel a vertex in an epoch; 0: all points do."""
     return 0 if n <= ALL_PAIRS_UP_TO else max(1, round(NEGATIVES_PER_RATE * negative_sample_rate))

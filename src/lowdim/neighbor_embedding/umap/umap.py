@@ -22,9 +22,8 @@ from lowdim.neighbor_embedding.umap import fuzzy_graph as fuzzy
 from lowdim.neighbor_embedding.umap.combination import combine_models
 from lowdim.neighbor_embedding.umap.curved import SPACES, lay_out_on
 from lowdim.neighbor_embedding.umap.fuzzy_graph import FuzzyGraph
-from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out
+from lowdim.neighbor_embedding.umap.layout import Density, Layout, lay_out, place_by_membership
 from lowdim.neighbor_embedding.umap.parameters import LISTS, NEW_EPOCHS, UMAPParameters, rows_of
-from lowdim.neighbor_embedding.umap.placement import place_among_placed
 from lowdim.neighbor_embedding.umap.targets import intersect_targets, of_length
 from lowdim.neighbor_graphs.graph import NeighborGraph
 from lowdim.numerics.procrustes import align_to_old
@@ -517,3 +516,23 @@ class UMAP(UMAPParameters):
 
     def __sub__(self, other: UMAP) -> UMAP:
         return combine_models(self, other, fuzzy.subtract)
+
+
+def place_among_placed(
+    nearest: Array, weights: Array, embedding: Array, metric: str, **options: Any
+) -> Array:
+    """Coordinates of new objects under a metric of the output, NaN if no edge determines them.
+
+    Edges to training objects without coordinates (NaN) are ignored. On a curved surface a new
+    object is placed at the weighted mean of its neighbours.
+    """
+    placed = np.asarray(np.isfinite(embedding).all(axis=1))
+    number = np.maximum(np.cumsum(placed) - 1, 0)  # of each object among those with coordinates
+    nearest, weights = number[nearest], np.where(placed[nearest], weights, 0)
+    known = embedding[placed]
+    if metric == "euclidean":
+        Y = place_by_membership(nearest, weights, known, **options)
+    else:
+        Y = SPACES[metric].means(nearest, weights, known).astype(known.dtype)
+    Y[~(weights > 0).any(axis=1)] = np.nan
+    return Y

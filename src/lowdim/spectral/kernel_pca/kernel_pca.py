@@ -56,12 +56,8 @@ class KernelPCA(Embedder):
     kernel : str or callable, default="linear"
         "linear", "poly" ("polynomial"), "rbf" ("gaussian"), "laplacian", "sigmoid" or "cosine";
         "precomputed"; or a function k(x, y) of two vectors.
-    gamma : float, default=None
-        Factor in "rbf", "poly", "laplacian" and "sigmoid"; None: 1 / n_features.
-    degree : float, default=3
-        Exponent of "poly".
-    coef0 : float, default=1
-        Constant in "poly" and "sigmoid".
+    $gamma
+    $kernel_constants
     kernel_params : dict, default=None
         Further arguments of a kernel function.
     alpha : float, default=1.0

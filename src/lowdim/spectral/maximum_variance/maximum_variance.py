@@ -185,9 +185,7 @@ class MaximumVarianceUnfolding(Iterative, Embedder):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k = self._check_parameters(objects.n)
-        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
-        if parts:
-            neighbors.fit_parts(self, objects, parts)
+        if not neighbors.connect(self, objects, graph, k + 2):
             return
         edges = self.graph_.adjacency()
         if self.common_neighbors:

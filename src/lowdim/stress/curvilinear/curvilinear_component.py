@@ -11,11 +11,7 @@ from lowdim.objects.new_objects import NewObjects, as_new
 from lowdim.objects.objects import LARGEST_KEPT_MATRIX, Objects
 from lowdim.spectral.starts import classical_start, landmark_start
 from lowdim.stress.curvilinear.placement import place_among
-from lowdim.stress.curvilinear.rule import (
-    CurvilinearAnalysis,
-    Distances,
-    choose_prototypes,
-)
+from lowdim.stress.curvilinear.rule import CurvilinearAnalysis, Distances, choose_prototypes
 
 
 @declare_parameters

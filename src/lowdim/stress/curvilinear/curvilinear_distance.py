@@ -117,9 +117,7 @@ class CurvilinearDistanceAnalysis(CurvilinearAnalysis):
 
     def _fit(self, objects: Objects, graph: NeighborGraph | None = None) -> None:
         k, chosen = self._check_n_components(objects.n), None
-        self.graph_, parts = neighbors.connected_graph(self, objects, graph, k + 2)
-        if parts:
-            neighbors.fit_parts(self, objects, parts)
+        if not neighbors.connect(self, objects, graph, k + 2):
             return
         if self.n_prototypes is not None:
             chosen = choose_prototypes(objects, self.n_prototypes, k + 1, self.random_state)

@@ -20,12 +20,12 @@ from lowdim.backends import backend
 from lowdim.checks import Array, check_random_state
 from lowdim.estimator import Embedder, Iterative, declare_parameters
 from lowdim.estimator.fitted_state import Numbers, any_number
+from lowdim.numerics.kmeans import fit_kmeans
 from lowdim.numerics.starts import check_start, random_start
 from lowdim.objects.landmarks import choose_landmarks
 from lowdim.objects.objects import MeasuredObjects, Objects
 from lowdim.runtime.callbacks import Monitor
 from lowdim.runtime.elementary import power
-from lowdim.runtime.interrupts import defer_interrupts
 from lowdim.runtime.scheduling import blocks
 
 NEIGHBORHOODS = ("exponential", "step")
@@ -265,13 +265,9 @@ def choose_prototypes(objects: Objects, count: Any, least: int, seed: Any) -> Ar
 
 
 def _near_centers(objects: MeasuredObjects, count: int, seed: Any) -> Array:
-    with defer_interrupts():  # half of an extension module fails at every later import
-        from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    kmeans = KMeans(count, n_init=1, random_state=seed)
-    with threadpool_limits(1), warnings.catch_warnings():  # sums in a fixed order
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # there may be fewer distinct objects than centres
-        centers = kmeans.fit(objects.rows).cluster_centers_
+        kmeans = fit_kmeans(objects.rows, count, n_init=1, random_state=seed)
+    centers = kmeans.cluster_centers_
     nearest, _ = objects.search(1)(centers.astype(objects.rows.dtype, copy=False))
     return np.unique(nearest).astype(np.int32)

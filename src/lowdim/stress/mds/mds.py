@@ -20,13 +20,7 @@ from lowdim.objects.pairs import Pairs, pair_weights, power_of, power_weights
 from lowdim.runtime.scheduling import blocks
 from lowdim.stress.disparities import DISPARITIES, TIES, apply_curve
 from lowdim.stress.majorization import Majorized, PairSolver, Restriction, smacof_pairs
-from lowdim.stress.mds.problems import (
-    Random,
-    Shepard,
-    check_range,
-    known_stress,
-    shepard_pairs,
-)
+from lowdim.stress.mds.problems import Random, Shepard, check_range, known_stress, shepard_pairs
 from lowdim.stress.mds.restrictions import Covariates, Pinned
 from lowdim.stress.mds.sampled import SampledStress
 from lowdim.stress.mds.sphere import smacof_on_sphere
@@ -340,12 +334,7 @@ class MDS(Iterative, Embedder):
         return Pinned(anchors, init)
 
     def _problem(
-        self,
-        objects: Objects,
-        init: Any,
-        weights: Any,
-        solver: PairSolver,
-        random: Random,
+        self, objects: Objects, init: Any, weights: Any, solver: PairSolver, random: Random
     ) -> StressProblem:
         """The stress of all known pairs, or of a sample of the pairs of many vectors."""
         weighted = hasattr(self, "_fitted_masses")
@@ -412,11 +401,7 @@ class MDS(Iterative, Embedder):
             minima = problem.minimize(starts, new_monitor, self.eps)
             return min(minima, key=lambda one: one.stress)
         best, self.n_starts_, repeated = minimize_until_repeated(
-            problem,
-            starts,
-            lambda: problem.random_start(dim, random),
-            new_monitor,
-            self.eps,
+            problem, starts, lambda: problem.random_start(dim, random), new_monitor, self.eps
         )
         if not repeated:
             checks.warn(

@@ -88,13 +88,7 @@ class PairStress:
     """
 
     def __init__(
-        self,
-        pairs: Pairs,
-        kind: str,
-        ties: str,
-        *,
-        sparse: bool,
-        solver: PairSolver = smacof_pairs,
+        self, pairs: Pairs, kind: str, ties: str, *, sparse: bool, solver: PairSolver = smacof_pairs
     ) -> None:
         self.pairs, self.kind, self.ties = order_pairs(pairs, kind), kind, ties
         self.sparse, self.solver = sparse, solver

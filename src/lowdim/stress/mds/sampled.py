@@ -45,12 +45,7 @@ LAST = 0.3  # rate of the last round, times the number of rounds
 BLOCK_TILES = 64  # tiles whose distances a thread computes at once
 
 
-def sampled_pairs(
-    rows: Any,
-    metric: Metric,
-    partners: int,
-    random: np.random.RandomState,
-) -> Pairs:
+def sampled_pairs(rows: Any, metric: Metric, partners: int, random: np.random.RandomState) -> Pairs:
     """Random pairs of objects and their distances, about `partners` for each object.
 
     Objects are divided into random groups, arranged on a circle. The distances within each group
