@@ -119,7 +119,7 @@ def test_command_line(rows, tmp_path):
 
 
 def test_form():
-    form = next(one for one in forms.__wrapped__() if one["name"] == "RandomProjection")
+    form = next(one for one in forms() if one["name"] == "RandomProjection")
     assert form["keeps"] == RandomProjection.traits.keeps
     fields = {field["name"]: field for field in form["parameters"]}
     assert fields["kind"]["choices"] == ["normal", "sign"]

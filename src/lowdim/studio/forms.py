@@ -87,12 +87,12 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 _QUOTED = re.compile(r'"([^"]+)"')
 
 
-@cache
 def forms() -> list[dict[str, Any]]:
     """The methods as the page gets them."""
     return [_form(method) for method in CATALOG if method.objects != "subjects"]
 
 
+@cache
 def _form(method: Method) -> dict[str, Any]:
     cls = method.load()
     parameters = inspect.signature(cls.__init__).parameters
